@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+# Finds LLVM, MLIR and lld 22 as Debian packages them. "22" alone is refused by their version files: ask for 22.1.
+set(MOEC_LLVM_ROOT /usr/lib/llvm-22 CACHE PATH "Where LLVM 22 is installed")
+find_package(MLIR 22.1 REQUIRED CONFIG HINTS ${MOEC_LLVM_ROOT}/lib/cmake/mlir)
+find_package(LLD 22.1 REQUIRED CONFIG HINTS ${MOEC_LLVM_ROOT}/lib/cmake/lld)
+find_package(nlohmann_json REQUIRED)
+set(LLVM_RUNTIME_OUTPUT_INTDIR ${CMAKE_BINARY_DIR}/bin)
+set(LLVM_LIBRARY_OUTPUT_INTDIR ${CMAKE_BINARY_DIR}/lib)
+set(MLIR_BINARY_DIR ${CMAKE_BINARY_DIR})
+set(MLIR_LINK_MLIR_DYLIB ON)
+set(LLVM_BUILD_TOOLS ON)
+set(LLVM_EXTERNAL_LIT ${MOEC_LLVM_ROOT}/bin/lit CACHE STRING "")
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+include(HandleLLVMOptions)
+separate_arguments(MOEC_LLVM_DEFINITIONS NATIVE_COMMAND ${LLVM_DEFINITIONS})

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/// \file
+/// The C API of a compiled model. An app loads the generated `.so` (dlopen or link), calls `moert_get_api`, and uses the
+/// table it returns; several models can live in one process. No function aborts, throws or prints: every failure is a
+/// status and a message. Main source: docs/c-api.md.
+#ifndef MOERT_MOERT_H
+#define MOERT_MOERT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MOERT_API_VERSION 1u
+
+typedef enum moert_status {
+  MOERT_STATUS_OK = 0,
+  MOERT_STATUS_INVALID_ARGUMENT = 1, /* the caller's value is out of range */
+  MOERT_STATUS_IO = 2,               /* a file could not be opened or read */
+  MOERT_STATUS_CORRUPT = 3,          /* a file is damaged: checksum, truncation, magic */
+  MOERT_STATUS_MISMATCH = 4,         /* pack and .so do not belong together */
+  MOERT_STATUS_UNSUPPORTED = 5,      /* the CPU lacks a feature, or the API version is unknown */
+  MOERT_STATUS_BUDGET = 6,           /* the budget is below the minimum */
+  MOERT_STATUS_NO_MEMORY = 7,        /* the system refused memory or a thread */
+  MOERT_STATUS_CONTEXT_FULL = 8,     /* prompt and generated tokens fill the context */
+  MOERT_STATUS_CANCELLED = 9,
+  MOERT_STATUS_BUSY = 10, /* the session is in use by another call */
+  MOERT_STATUS_INTERNAL = 11
+} moert_status;
+
+/// Filled on failure, if given. `message` names the file, what was found, what is needed and what to do.
+typedef struct moert_error {
+  moert_status status;
+  char message[764];
+} moert_error;
+
+/// A loaded model: pack, resident weights, pager, thread pool. May be shared by sessions.
+typedef struct moert_model moert_model;
+/// One conversation: KV cache, activations, sampler. One thread at a time, but for moert_session_cancel.
+typedef struct moert_session moert_session;
+
+/// Zero-initialize, set struct_bytes, then what you need.
+typedef struct moert_open_options {
+  uint32_t struct_bytes;
+  uint32_t threads;       /* compute threads, the caller's included; 0 = performance cores (host: all cores) */
+  const char *pack_path;  /* the pack, or NULL to use pack_fd */
+  int32_t pack_fd;        /* used when pack_path is NULL; not closed; a pack of several parts needs a path */
+  uint32_t reader_lanes;  /* reader threads; 0 = 2 */
+  uint64_t pack_offset;   /* where the pack starts inside the file */
+  uint64_t pack_bytes;    /* 0 = to the end of the file */
+  uint64_t budget_bytes;  /* 0 = the default stored at compile time */
+  uint32_t context;       /* 0 = compiled context; else <= it */
+  uint32_t max_sessions;  /* sessions the budget makes room for; 0 = 1 */
+} moert_open_options;
+
+/// Bytes by class, for the options given. `plan_bytes` is the most that this library adds to the process.
+typedef struct moert_plan_info {
+  uint64_t plan_bytes;    /* with every expert resident */
+  uint64_t min_bytes;     /* smallest budget that runs */
+  uint64_t budget_bytes;  /* the budget in force: requested, stored default, or plan_bytes */
+  uint64_t planned_bytes; /* what will be used under that budget, <= budget_bytes */
+  uint64_t resident_bytes;
+  uint64_t arena_bytes;
+  uint64_t kv_bytes; /* at full context */
+  uint64_t state_bytes;
+  uint64_t slot_bytes;     /* size of one page slot */
+  uint64_t num_slots;      /* page slots under that budget */
+  uint64_t num_experts;    /* expert records of the model */
+  uint64_t min_slots;
+  uint64_t code_bytes;     /* mapped bytes of the .so */
+  uint64_t overhead_bytes; /* thread stacks, directory, tables, reader buffers, session bookkeeping */
+} moert_plan_info;
+
+typedef struct moert_statistics {
+  uint64_t expert_hits;
+  uint64_t expert_misses;
+  uint64_t expert_bytes_read;
+  uint64_t stall_ns; /* time that computing threads waited for experts */
+  uint64_t joins;    /* points where threads waited for each other */
+  uint64_t tokens_prefilled;
+  uint64_t tokens_decoded;
+  uint64_t prefill_ns;
+  uint64_t decode_ns;
+  uint64_t ledger_bytes;      /* accounted now */
+  uint64_t ledger_peak_bytes; /* most ever accounted */
+  uint32_t threads;
+  uint32_t direct_io; /* 1: reads bypass the page cache */
+} moert_statistics;
+
+typedef struct moert_model_info {
+  const char *name;
+  const char *target;
+  uint32_t vocab_size;
+  uint32_t context; /* in force */
+  uint32_t max_chunk;
+  uint32_t num_layers;
+  uint32_t num_experts;
+  uint32_t top_k;
+  uint32_t num_stop_ids;
+  const int32_t *stop_ids; /* owned by the model */
+  float temperature;       /* defaults of the checkpoint; 0 = greedy */
+  float top_p;
+  int32_t default_top_k;
+  const char *report_json; /* the compile report, owned by the .so */
+} moert_model_info;
+
+/// temperature 0 = greedy (ties to the lowest id). Otherwise: scale, keep top_k (0 = all), keep the smallest set whose
+/// probability reaches top_p, draw with a counter-based generator seeded by `seed`.
+typedef struct moert_sampler_options {
+  float temperature;
+  float top_p; /* 1 = off */
+  int32_t top_k;
+  uint32_t reserved;
+  uint64_t seed;
+} moert_sampler_options;
+
+typedef enum moert_finish_reason {
+  MOERT_FINISH_STOP = 0,
+  MOERT_FINISH_LENGTH = 1,
+  MOERT_FINISH_CONTEXT = 2,
+  MOERT_FINISH_CANCELLED = 3,
+  MOERT_FINISH_ERROR = 4
+} moert_finish_reason;
+
+/// Called with whole code points only (UTF-8, not zero-terminated); ids are those completed by the text. A non-zero
+/// answer cancels. May be called with size 0 when a token completes no code point.
+typedef int32_t (*moert_text_callback)(void *user, const char *text, size_t size_bytes, int32_t token_id);
+/// Called with the logits [vocab_size] of the token at `position`; valid during the call. Non-zero cancels.
+typedef int32_t (*moert_logits_callback)(void *user, uint64_t position, const float *logits, uint32_t vocab_size);
+
+typedef struct moert_generate_options {
+  uint32_t struct_bytes;
+  uint32_t max_tokens; /* 0 = until stop or context */
+  uint32_t chunk;      /* prefill chunk; 0 = the compiled maximum */
+  uint32_t ignore_stop; /* 1: stop tokens are ordinary */
+  moert_sampler_options sampler;
+  moert_text_callback on_text;     /* may be NULL */
+  moert_logits_callback on_logits; /* may be NULL; then every fed token's logits are computed */
+  void *user;
+} moert_generate_options;
+
+typedef struct moert_generate_result {
+  moert_finish_reason finish_reason;
+  uint32_t num_generated; /* without the stop token */
+  uint64_t prefill_ns;
+  uint64_t decode_ns;
+} moert_generate_result;
+
+enum { MOERT_TOKENIZE_ALLOW_SPECIAL = 1 /* special tokens spelled in the text become their ids */ };
+
+/// All functions are re-entrant; those with a model are thread-safe, those with a session are not (but for cancel).
+/// `error` may be NULL. Handles are owned by the caller and freed by close / destroy.
+typedef struct moert_api {
+  uint32_t api_version;
+  uint32_t struct_bytes;
+  /// Computes the plan from the compiled tables alone; opens no file, allocates nothing.
+  moert_status (*plan)(const moert_open_options *options, moert_plan_info *info, moert_error *error);
+  moert_status (*open)(const moert_open_options *options, moert_model **model, moert_error *error);
+  /// Sessions must be destroyed before. NULL is allowed.
+  void (*close)(moert_model *model);
+  moert_status (*model_info)(const moert_model *model, moert_model_info *info, moert_error *error);
+  moert_status (*model_plan)(const moert_model *model, moert_plan_info *info, moert_error *error);
+  /// Writes up to `capacity` ids; `*count` is the number needed. With capacity too small: OK, and count > capacity.
+  moert_status (*tokenize)(const moert_model *model, const char *text, size_t size_bytes, uint32_t flags, int32_t *ids,
+                           size_t capacity, size_t *count, moert_error *error);
+  /// Inverse, byte-exact; the result need not be valid UTF-8 if ids cut a code point. Not zero-terminated.
+  moert_status (*detokenize)(const moert_model *model, const int32_t *ids, size_t count, char *text, size_t capacity,
+                             size_t *size_bytes, moert_error *error);
+  moert_status (*session_create)(moert_model *model, moert_session **session, moert_error *error);
+  void (*session_destroy)(moert_session *session);
+  /// Feeds ids[count] behind what the session holds, in chunks of `chunk` (0 = maximum); then the logits of the last
+  /// token are available. With on_logits the logits of every token are computed and passed. On error the session holds
+  /// the whole chunks fed so far.
+  moert_status (*prefill)(moert_session *session, const int32_t *ids, size_t count, uint32_t chunk,
+                          moert_logits_callback on_logits, void *user, moert_error *error);
+  /// Feeds one token. On error the session is as before.
+  moert_status (*decode)(moert_session *session, int32_t id, moert_error *error);
+  /// Logits [vocab_size] of the last token fed; NULL before the first. Valid until the next call on the session.
+  const float *(*logits)(const moert_session *session);
+  moert_status (*sample)(moert_session *session, const moert_sampler_options *options, int32_t *id, moert_error *error);
+  /// Prefill of ids[count], then sampling until stop, length, context or cancel. generated (may be NULL) receives up to
+  /// max_tokens ids.
+  moert_status (*generate)(moert_session *session, const int32_t *ids, size_t count,
+                           const moert_generate_options *options, int32_t *generated, size_t capacity,
+                           moert_generate_result *result, moert_error *error);
+  /// From any thread: the running or next call on the session ends with MOERT_STATUS_CANCELLED at the next layer.
+  void (*session_cancel)(moert_session *session);
+  /// Forgets all tokens. KV blocks go back to the ledger.
+  moert_status (*session_reset)(moert_session *session, moert_error *error);
+  uint64_t (*session_length)(const moert_session *session);
+  moert_status (*statistics)(const moert_model *model, moert_statistics *statistics, moert_error *error);
+  const char *(*status_name)(moert_status status);
+} moert_api;
+
+/// The only function symbol of a compiled model. NULL if `version` is not supported.
+const moert_api *moert_get_api(uint32_t version);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
