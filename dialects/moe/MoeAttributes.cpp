@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Verifiers of the `moe` dialect's attributes and types. Main source: dialects/moe/MoeAttributes.td.
+#include "dialects/moe/MoeDialect.h"
+
+using namespace mlir;
+using namespace mlir::moe;
+
+unsigned QuantAttr::getBits() const {
+  switch (getScheme()) {
+  case Scheme::f16:
+    return 16;
+  case Scheme::i8:
+  case Scheme::e4m3:
+    return 8;
+  case Scheme::i6:
+    return 6;
+  case Scheme::i4:
+  case Scheme::e2m1:
+  case Scheme::iq4nl:
+    return 4;
+  }
+  return 0;
+}
+
+LogicalResult QuantAttr::verify(function_ref<InFlightDiagnostic()> emitError, Scheme scheme, int64_t group,
+                                bool minimum) {
+  if (scheme == Scheme::f16 ? group != 0 : (group != 32 && group != 64 && group != 128))
+    return emitError() << "expects a group of 32, 64 or 128 values, or 0 with f16, but got " << group;
+  if (minimum && scheme != Scheme::i8 && scheme != Scheme::i4)
+    return emitError() << "expects a minimum with schemes i8 and i4 only, but got " << stringifyScheme(scheme);
+  return success();
+}
+
+LogicalResult ActAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t group) {
+  if (group != 32 && group != 64 && group != 128)
+    return emitError() << "expects a group of 32, 64 or 128 values, but got " << group;
+  return success();
+}
+
+LogicalResult SourceAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr dtype,
+                                 ArrayRef<int64_t> files, ArrayRef<int64_t> offsets) {
+  StringRef name = dtype.getValue();
+  if (name != "f32" && name != "f16" && name != "bf16")
+    return emitError() << "expects dtype f32, f16 or bf16, but got " << name;
+  if (files.empty() || files.size() != offsets.size())
+    return emitError() << "expects one file for each offset, but got " << files.size() << " files and "
+                       << offsets.size() << " offsets";
+  for (auto [file, offset] : llvm::zip_equal(files, offsets))
+    if (file < 0 || offset < 0)
+      return emitError() << "expects files and offsets from 0, but got file " << file << " at " << offset;
+  return success();
+}
+
+LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t kvHeads, int64_t qkDim,
+                                int64_t vDim, int64_t capacity, Type elem, int64_t window) {
+  if (kvHeads < 1 || qkDim < 1 || vDim < 1 || capacity < 1 || window < 0)
+    return emitError() << "expects positive sizes, but got kv_heads " << kvHeads << ", qk_dim " << qkDim << ", v_dim "
+                       << vDim << ", capacity " << capacity << ", window " << window;
+  if (!elem.isF32() && !elem.isF16() && !elem.isInteger(8) && !elem.isInteger(4))
+    return emitError() << "expects elements f32, f16, i8 or i4, but got " << elem;
+  return success();
+}
+
+LogicalResult StateType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape, Type elem) {
+  if (shape.empty() || llvm::any_of(shape, [](int64_t size) { return size < 1; }))
+    return emitError() << "expects at least one dimension, each positive";
+  if (!elem.isF32() && !elem.isF16())
+    return emitError() << "expects elements f32 or f16, but got " << elem;
+  return success();
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The `moe` dialect: dialect class, attributes, types and operations. Main source: docs/architecture.md.
+#ifndef DIALECTS_MOE_MOEDIALECT_H
+#define DIALECTS_MOE_MOEDIALECT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/moe/MoeDialect.h.inc"
+#include "dialects/moe/MoeEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/moe/MoeAttributes.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/moe/MoeTypes.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/moe/MoeOps.h.inc"
+
+namespace mlir::moe {
+/// The weight encoding of a tensor type, or null for plain f32.
+QuantAttr getQuant(Type type);
+/// The activation encoding of a tensor type, or null.
+ActAttr getAct(Type type);
+} // namespace mlir::moe
+
+#endif
