@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Verifiers of the `rt` operations; the numbers are those of the constraints in RtOps.td.
+/// Main source: dialects/rt/RtOps.td.
+#include "dialects/rt/RtDialect.h"
+
+#include "mlir/IR/OpImplementation.h"
+
+using namespace mlir;
+using namespace mlir::rt;
+
+#define GET_OP_CLASSES
+#include "dialects/rt/RtOps.cpp.inc"
+
+static LogicalResult verifyOffset(Operation *op, int64_t offset) {
+  if (offset < 0 || offset % 64)
+    return op->emitOpError("expects an offset from 0 that is a multiple of 64, but got ") << offset;
+  return success();
+}
+
+static bool isBytes(MemRefType type) { return type.getRank() == 1 && type.getElementType().isInteger(8); }
+
+LogicalResult ArenaOp::verify() {
+  // (C1)
+  return verifyOffset(*this, getOffset());
+}
+
+LogicalResult ResidentOp::verify() {
+  // (C1)
+  return verifyOffset(*this, getOffset());
+}
+
+LogicalResult KvOp::verify() {
+  // (C1)
+  if (!isBytes(getView().getType()))
+    return emitOpError("expects a one-dimensional view of bytes, but got ") << getView().getType();
+  return success();
+}
+
+LogicalResult ReadRowsOp::verify() {
+  // (C1)
+  if (!isBytes(getDestination().getType()))
+    return emitOpError("expects a one-dimensional destination of bytes, but got ") << getDestination().getType();
+  return success();
+}
+
+LogicalResult PollOp::verify() {
+  // (C1)
+  if (static_cast<int64_t>(getLayer()) < 0)
+    return emitOpError("expects a layer from 0, but got ") << static_cast<int64_t>(getLayer());
+  return success();
+}
+
+namespace {
+/// What a kind of `rt.compute` needs: the table in its description.
+struct KindNeeds {
+  size_t numIns, numOuts;
+  std::initializer_list<const char *> keys;
+};
+} // namespace
+
+static KindNeeds needsOf(Kind kind) {
+  switch (kind) {
+  case Kind::embed:
+    return {1, 1, {"columns", "row_bytes", "scheme", "group"}};
+  case Kind::norm:
+    return {2, 1, {"eps", "unit_offset", "group", "emit_float"}};
+  case Kind::quantize:
+    return {1, 3, {"group"}};
+  case Kind::linear:
+    return {2, 1, {"rows", "columns", "scheme", "group", "residual"}};
+  case Kind::rope_append:
+    return {5, 1, {"heads", "kv_heads", "qk_dim", "v_dim", "dim", "eps", "norms", "elem", "layer_offset", "block_bytes"}};
+  case Kind::attention:
+    return {2, 1, {"heads", "kv_heads", "qk_dim", "v_dim", "scale", "elem", "layer_offset", "block_bytes"}};
+  case Kind::route:
+    return {1, 2, {"experts", "k", "score", "renormalize", "renorm_eps", "factor"}};
+  case Kind::gate_up:
+    return {3, 1, {"inner", "hidden", "scheme", "group", "down_group", "gate_offset", "up_offset", "top_k"}};
+  case Kind::down:
+    return {3, 1, {"inner", "hidden", "scheme", "group", "down_offset", "top_k"}};
+  case Kind::combine:
+    return {3, 1, {"k"}};
+  }
+  return {0, 0, {}};
+}
+
+LogicalResult ComputeOp::verify() {
+  KindNeeds needs = needsOf(getKind());
+  // (C1)
+  for (const char *key : needs.keys)
+    if (!getSpec().contains(key))
+      return emitOpError("expects the key '") << key << "' in the spec of kind " << stringifyKind(getKind());
+  // (C2)
+  if (getIns().size() < needs.numIns || getOuts().size() < needs.numOuts)
+    return emitOpError("expects at least ") << needs.numIns << " ins and " << needs.numOuts << " outs for kind "
+                                            << stringifyKind(getKind()) << ", but got " << getIns().size() << " and "
+                                            << getOuts().size();
+  return success();
+}
+
+LogicalResult ParallelOp::verify() {
+  // (C1)
+  if (getBody().front().empty())
+    return emitOpError("expects at least one rt.compute in its region");
+  for (Operation &op : getBody().front())
+    if (!isa<ComputeOp>(op))
+      return emitOpError("expects only rt.compute in its region, but got ") << op.getName();
+  return success();
+}
+
+LogicalResult ExpertsOp::verify() {
+  Block &body = getBody().front();
+  // (C1)
+  auto typeOf = [&](unsigned index) { return dyn_cast<MemRefType>(body.getArgument(index).getType()); };
+  if (body.getNumArguments() != 2 || !typeOf(0) || !typeOf(1) || !isBytes(typeOf(0)) || typeOf(1).getRank() != 1 ||
+      !typeOf(1).getElementType().isInteger(32))
+    return emitOpError("expects a body with two arguments, the record (bytes) and the pairs (i32)");
+  // (C2)
+  for (Operation &op : body) {
+    auto compute = dyn_cast<ComputeOp>(op);
+    if (!isa<LaunchOp>(op) && !(compute && (compute.getKind() == Kind::gate_up || compute.getKind() == Kind::down)))
+      return emitOpError("expects rt.compute of kinds gate_up and down, or rt.launch, but got ") << op.getName();
+  }
+  return success();
+}
+
+LogicalResult LaunchOp::verify() {
+  size_t numKernels = getKernels().size();
+  int64_t total = 0;
+  for (int64_t segment : getSegments())
+    total += segment;
+  // (C1)
+  if (getTiles().size() != numKernels || getSegments().size() != numKernels || total != int64_t(getArgs().size()) ||
+      !llvm::all_of(getTiles(), llvm::IsaPred<TilesAttr>))
+    return emitOpError("expects tiles and a segment for each of its ")
+           << numKernels << " kernels, and segments that add up to its " << getArgs().size() << " arguments";
+  // (C2)
+  for (Attribute kernel : getKernels()) {
+    auto name = cast<SymbolRefAttr>(kernel);
+    if (name.getRootReference() != "kernels" || name.getNestedReferences().size() != 1)
+      return emitOpError("expects the name of a function in @kernels, but got ") << name;
+  }
+  return success();
+}

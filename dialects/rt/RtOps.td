@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Operations of the `rt` dialect. Main source: docs/architecture.md.
+#ifndef DIALECTS_RT_RTOPS_TD
+#define DIALECTS_RT_RTOPS_TD
+
+include "dialects/rt/RtDialect.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Rt_Op<string mnemonic, list<Trait> traits = []> : Op<Rt_Dialect, mnemonic, traits> {
+  let hasVerifier = 1;
+}
+
+def Rt_View : StaticShapeMemRefOf<[F32, I32, I8]>;
+
+def Rt_ArenaOp : Rt_Op<"arena", [Pure]> {
+  let summary = "a view of the arena";
+  let description = [{
+    The bytes from `offset` of the session's arena. With `at_position` the view starts at row `position` of the context,
+    for a call that works on some rows of a larger buffer.
+
+    - (C1) the offset is a multiple of 64, from 0
+
+    Example: `%x = rt.arena %context[0] : memref<64x256xf32>`
+  }];
+  let arguments = (ins Rt_ContextType:$context, I64Attr:$offset, UnitAttr:$at_position);
+  let results = (outs Rt_View:$view);
+  let assemblyFormat = "$context `[` $offset `]` (`at_position` $at_position^)? attr-dict `:` type($view)";
+}
+
+def Rt_ResidentOp : Rt_Op<"resident", [Pure]> {
+  let summary = "a view of the resident weights";
+  let description = [{
+    The bytes from `offset` of the resident segment.
+
+    - (C1) the offset is a multiple of 64, from 0
+
+    Example: `%w = rt.resident %context[4096] : memref<18432xi8>`
+  }];
+  let arguments = (ins Rt_ContextType:$context, I64Attr:$offset);
+  let results = (outs Rt_View:$view);
+  let assemblyFormat = "$context `[` $offset `]` attr-dict `:` type($view)";
+}
+
+def Rt_KvOp : Rt_Op<"kv", [Pure]> {
+  let summary = "a view of the session's KV cache";
+  let description = [{
+    All KV blocks: block b, of 64 positions and all layers, starts at b times the block size.
+
+    - (C1) the view is one-dimensional
+
+    Example: `%kv = rt.kv %context : memref<589824xi8>`
+  }];
+  let arguments = (ins Rt_ContextType:$context);
+  let results = (outs Rt_View:$view);
+  let assemblyFormat = "$context attr-dict `:` type($view)";
+}
+
+def Rt_ReadRowsOp : Rt_Op<"read_rows"> {
+  let summary = "reads the tokens' rows of a streamed table";
+  let description = [{
+    Row tokens[i] of streamed table `table` is copied to the i-th row of `destination`.
+
+    - (C1) the destination is one-dimensional and of bytes
+
+    Example: `rt.read_rows %context table(0) into %rows : memref<17408xi8>`
+  }];
+  let arguments = (ins Rt_ContextType:$context, I64Attr:$table, Rt_View:$destination);
+  let assemblyFormat = "$context `table` `(` $table `)` `into` $destination attr-dict `:` type($destination)";
+}
+
+def Rt_PollOp : Rt_Op<"poll"> {
+  let summary = "a point where a call can be cancelled";
+  let description = [{
+    Ends the entry function if the session was cancelled.
+
+    - (C1) the layer is from 0
+
+    Example: `rt.poll %context layer(3)`
+  }];
+  let arguments = (ins Rt_ContextType:$context, I64Attr:$layer);
+  let assemblyFormat = "$context `layer` `(` $layer `)` attr-dict";
+}
+
+def Rt_ComputeOp : Rt_Op<"compute", [AttrSizedOperandSegments]> {
+  let summary = "one step of arithmetic on views";
+  let description = [{
+    Reads `ins`, writes `outs`. The kind says what is computed and `spec` with which constants; both are what a kernel is
+    generated from, so equal steps share one kernel.
+
+    | kind | ins | outs | spec |
+    |---|---|---|---|
+    | embed | rows | x | columns, row_bytes, scheme, group |
+    | norm | x, weight | [y] [codes, scales, sums] | eps, unit_offset, group, emit_float |
+    | quantize | x | codes, scales, sums | group |
+    | linear | weight, x or (codes, scales, sums), [residual] | y | rows, columns, scheme, group, residual |
+    | rope_append | q, k, v, [q_norm, k_norm], cos, sin | kv | heads, kv_heads, qk_dim, v_dim, dim, eps, norms, elem, layer_offset, block_bytes |
+    | attention | q, kv | o | heads, kv_heads, qk_dim, v_dim, scale, elem, layer_offset, block_bytes |
+    | route | logits | ids, weights | experts, k, score, renormalize, renorm_eps, factor |
+    | gate_up | record, pairs, x or (codes, scales, sums) | h or (codes, scales, sums) | inner, hidden, scheme, group, down_group, gate_offset, up_offset, top_k |
+    | down | record, pairs, h or (codes, scales, sums) | y | inner, hidden, scheme, group, down_offset, top_k |
+    | combine | residual, y, weights | x | k |
+
+    - (C1) the spec has every key of its kind
+    - (C2) there are at least as many operands as the kind needs
+
+    Example:
+    ```mlir
+    rt.compute quantize ins(%x : memref<64x256xf32>)
+      outs(%codes, %scales, %sums : memref<64x256xi8>, memref<64x8xf32>, memref<64x8xi32>) spec {group = 32 : i64}
+    ```
+  }];
+  let arguments = (ins Rt_KindAttr:$kind, Variadic<Rt_View>:$ins, Variadic<Rt_View>:$outs, DictionaryAttr:$spec);
+  let assemblyFormat = [{
+    $kind `ins` `(` $ins `:` type($ins) `)` `outs` `(` $outs `:` type($outs) `)` `spec` $spec attr-dict
+  }];
+}
+
+def Rt_ParallelOp : Rt_Op<"parallel", [SingleBlock, NoTerminator, NoRegionArguments]> {
+  let summary = "independent compute steps in one task region";
+  let description = [{
+    The steps do not depend on each other; their tiles form one region with one join at its end.
+
+    - (C1) the region holds `rt.compute` only, at least one
+
+    Example:
+    ```mlir
+    rt.parallel {
+      rt.compute quantize ins(%x : memref<64x256xf32>)
+        outs(%codes, %scales, %sums : memref<64x256xi8>, memref<64x8xf32>, memref<64x8xi32>) spec {group = 32 : i64}
+    }
+    ```
+  }];
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$body attr-dict";
+  let hasRegionVerifier = 0;
+}
+
+def Rt_ExpertsOp : Rt_Op<"experts", [SingleBlock, NoTerminator]> {
+  let summary = "computes the routed experts of a layer in waves";
+  let description = [{
+    The pager is told which experts the tokens need; the body runs for each wave of resident experts. Its arguments are
+    the record of an expert and the (token, rank) pairs routed to it.
+
+    - (C1) the body has two arguments, both one-dimensional: the record (bytes) and the pairs (i32)
+    - (C2) the body holds `rt.compute` of kinds gate_up and down, or `rt.launch`
+
+    Example:
+    ```mlir
+    rt.experts %context layer(0) ids(%ids : memref<64x4xi32>) {
+    ^bb0(%record : memref<65536xi8>, %pairs : memref<256xi32>):
+      rt.compute down ins(%record, %pairs, %h : memref<65536xi8>, memref<256xi32>, memref<256x128xf32>)
+        outs(%y : memref<256x256xf32>) spec {inner = 128 : i64, hidden = 256 : i64, scheme = "f32", group = 0 : i64,
+        down_offset = 0 : i64, top_k = 4 : i64}
+    }
+    ```
+  }];
+  let arguments = (ins Rt_ContextType:$context, I64Attr:$layer, Rt_View:$ids);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$context `layer` `(` $layer `)` `ids` `(` $ids `:` type($ids) `)` $body attr-dict";
+}
+
+def Rt_LaunchOp : Rt_Op<"launch"> {
+  let summary = "runs kernels over their tiles as one task region";
+  let description = [{
+    Kernel i gets the next `segments[i]` of `args` and runs over `tiles[i]` tiles; the tiles of all kernels form one
+    region that the thread pool works through, with one join if there is more than one tile.
+
+    - (C1) there are as many segments and tiles as kernels, and the segments add up to the arguments
+    - (C2) every kernel is a function of the module `@kernels`
+
+    Example:
+    ```mlir
+    rt.launch [@kernels::@quantize_0] tiles [#rt.tiles<count = 1, per = token>] segments [4]
+      args(%x, %codes, %scales, %sums : memref<64x256xf32>, memref<64x256xi8>, memref<64x8xf32>, memref<64x8xi32>)
+    ```
+  }];
+  let arguments = (ins SymbolRefArrayAttr:$kernels, ArrayAttr:$tiles, DenseI64ArrayAttr:$segments, Variadic<Rt_View>:$args);
+  let assemblyFormat = "$kernels `tiles` $tiles `segments` $segments `args` `(` $args `:` type($args) `)` attr-dict";
+}
+
+#endif
