@@ -24,9 +24,9 @@ def Rt_ArenaOp : Rt_Op<"arena", [Pure]> {
 
     Example: `%x = rt.arena %context[0] : memref<64x256xf32>`
   }];
-  let arguments = (ins Rt_ContextType:$context, I64Attr:$offset, UnitAttr:$at_position);
+  let arguments = (ins Rt_ContextType:$ctx, I64Attr:$offset, UnitAttr:$at_position);
   let results = (outs Rt_View:$view);
-  let assemblyFormat = "$context `[` $offset `]` (`at_position` $at_position^)? attr-dict `:` type($view)";
+  let assemblyFormat = "$ctx `[` $offset `]` (`at_position` $at_position^)? attr-dict `:` type($view)";
 }
 
 def Rt_ResidentOp : Rt_Op<"resident", [Pure]> {
@@ -38,9 +38,9 @@ def Rt_ResidentOp : Rt_Op<"resident", [Pure]> {
 
     Example: `%w = rt.resident %context[4096] : memref<18432xi8>`
   }];
-  let arguments = (ins Rt_ContextType:$context, I64Attr:$offset);
+  let arguments = (ins Rt_ContextType:$ctx, I64Attr:$offset);
   let results = (outs Rt_View:$view);
-  let assemblyFormat = "$context `[` $offset `]` attr-dict `:` type($view)";
+  let assemblyFormat = "$ctx `[` $offset `]` attr-dict `:` type($view)";
 }
 
 def Rt_KvOp : Rt_Op<"kv", [Pure]> {
@@ -52,9 +52,9 @@ def Rt_KvOp : Rt_Op<"kv", [Pure]> {
 
     Example: `%kv = rt.kv %context : memref<589824xi8>`
   }];
-  let arguments = (ins Rt_ContextType:$context);
+  let arguments = (ins Rt_ContextType:$ctx);
   let results = (outs Rt_View:$view);
-  let assemblyFormat = "$context attr-dict `:` type($view)";
+  let assemblyFormat = "$ctx attr-dict `:` type($view)";
 }
 
 def Rt_ReadRowsOp : Rt_Op<"read_rows"> {
@@ -66,8 +66,8 @@ def Rt_ReadRowsOp : Rt_Op<"read_rows"> {
 
     Example: `rt.read_rows %context table(0) into %rows : memref<17408xi8>`
   }];
-  let arguments = (ins Rt_ContextType:$context, I64Attr:$table, Rt_View:$destination);
-  let assemblyFormat = "$context `table` `(` $table `)` `into` $destination attr-dict `:` type($destination)";
+  let arguments = (ins Rt_ContextType:$ctx, I64Attr:$table, Rt_View:$destination);
+  let assemblyFormat = "$ctx `table` `(` $table `)` `into` $destination attr-dict `:` type($destination)";
 }
 
 def Rt_PollOp : Rt_Op<"poll"> {
@@ -79,8 +79,8 @@ def Rt_PollOp : Rt_Op<"poll"> {
 
     Example: `rt.poll %context layer(3)`
   }];
-  let arguments = (ins Rt_ContextType:$context, I64Attr:$layer);
-  let assemblyFormat = "$context `layer` `(` $layer `)` attr-dict";
+  let arguments = (ins Rt_ContextType:$ctx, I64Attr:$layer);
+  let assemblyFormat = "$ctx `layer` `(` $layer `)` attr-dict";
 }
 
 def Rt_ComputeOp : Rt_Op<"compute", [AttrSizedOperandSegments]> {
@@ -156,9 +156,9 @@ def Rt_ExpertsOp : Rt_Op<"experts", [SingleBlock, NoTerminator]> {
     }
     ```
   }];
-  let arguments = (ins Rt_ContextType:$context, I64Attr:$layer, Rt_View:$ids);
+  let arguments = (ins Rt_ContextType:$ctx, I64Attr:$layer, Rt_View:$ids);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$context `layer` `(` $layer `)` `ids` `(` $ids `:` type($ids) `)` $body attr-dict";
+  let assemblyFormat = "$ctx `layer` `(` $layer `)` `ids` `(` $ids `:` type($ids) `)` $body attr-dict";
 }
 
 def Rt_LaunchOp : Rt_Op<"launch"> {
