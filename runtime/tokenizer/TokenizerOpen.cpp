@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Validation of the tokenizer tables at open: after it no look-up can leave the blob. Part of the run step.
+#include "runtime/tokenizer/Tokenizer.h"
+
+namespace moert {
+
+namespace {
+
+/// Whether `count` elements of `elementBytes` at `offset` lie behind the header and inside the blob.
+bool fits(uint32_t offset, uint64_t count, uint64_t elementBytes, uint64_t sizeBytes) {
+  return offset % 4 == 0 && offset >= sizeof(moetok_header) && offset <= sizeBytes &&
+         count * elementBytes <= sizeBytes - offset;
+}
+
+} // namespace
+
+const char *Tokenizer::checkSections(uint64_t sizeBytes) const {
+  const moetok_header &h = *header;
+  if (h.num_tokens > h.vocab_size)
+    return "have more tokens than the vocabulary";
+  if (h.num_merge_slots <= h.num_merges || (h.num_merge_slots & (h.num_merge_slots - 1)) != 0)
+    return "have a merge hash table of wrong size";
+  if (!fits(h.token_offsets, h.num_tokens + 1ull, 4, sizeBytes) || !fits(h.token_bytes, 0, 1, sizeBytes))
+    return "have token texts outside the tables";
+  if (!fits(h.merges, h.num_merges, sizeof(moetok_merge), sizeBytes) ||
+      !fits(h.merge_slots, h.num_merge_slots, 4, sizeBytes))
+    return "have merges outside the tables";
+  if (!fits(h.byte_ids, 256, 4, sizeBytes) || !fits(h.added_begin, 257, 4, sizeBytes) ||
+      !fits(h.added, h.num_added, sizeof(moetok_added), sizeBytes))
+    return "have byte or added-token sections outside the tables";
+  if (h.pattern != MOETOK_PATTERN_QWEN2 && h.pattern != MOETOK_PATTERN_QWEN35)
+    return "have an unknown split pattern";
+  if ((h.flags & ~static_cast<uint32_t>(MOETOK_FLAG_NFC)) != 0)
+    return "have unknown flags";
+  if (h.max_token_bytes > MOETOK_MAX_TOKEN_BYTES)
+    return "allow tokens that are too long";
+  return nullptr;
+}
+
+const char *Tokenizer::checkContents() const {
+  const moetok_header &h = *header;
+  uint64_t room = h.total_bytes - h.token_bytes;
+  if (tokenOffsets[0] != 0 || tokenOffsets[h.num_tokens] > room)
+    return "have token texts outside the tables";
+  for (uint32_t id = 0; id < h.num_tokens; ++id)
+    if (tokenOffsets[id + 1] < tokenOffsets[id] || tokenOffsets[id + 1] - tokenOffsets[id] > h.max_token_bytes)
+      return "have a token text of wrong length";
+  for (uint32_t rank = 0; rank < h.num_merges; ++rank) {
+    const moetok_merge &merge = tables.merges[rank];
+    if (merge.left >= h.num_tokens || merge.right >= h.num_tokens || merge.result >= h.num_tokens)
+      return "have a merge of an unknown token";
+  }
+  for (uint32_t slot = 0; slot < h.num_merge_slots; ++slot)
+    if (tables.slots[slot] > h.num_merges)
+      return "have an unknown merge in the hash table";
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    if (tables.byteIds[byte] >= h.num_tokens)
+      return "have a byte without token";
+    if (addedBegin[byte] > addedBegin[byte + 1])
+      return "have added tokens out of order";
+  }
+  if (addedBegin[256] > h.num_added)
+    return "have added tokens out of order";
+  for (uint32_t i = 0; i < h.num_added; ++i)
+    if (added[i].id >= h.num_tokens || tokenOffsets[added[i].id + 1] == tokenOffsets[added[i].id])
+      return "have an added token without text";
+  return nullptr;
+}
+
+const char *Tokenizer::open(const uint8_t *data, uint64_t sizeBytes, uint32_t vocabSize) {
+  blob = data;
+  header = reinterpret_cast<const moetok_header *>(data);
+  if (!data || reinterpret_cast<uintptr_t>(data) % 8 != 0)
+    return "are missing or not aligned";
+  if (sizeBytes < sizeof(moetok_header) || sizeBytes > UINT32_MAX)
+    return "have a wrong size";
+  if (memcmp(header->magic, MOETOK_MAGIC, sizeof(header->magic)) != 0)
+    return "do not begin with MOETOKN1";
+  if (header->format_version != MOETOK_FORMAT_VERSION)
+    return "have another format version than this runtime";
+  if (header->total_bytes != sizeBytes)
+    return "have a wrong size";
+  if (header->vocab_size != vocabSize)
+    return "are for another vocabulary size than the model";
+  if (const char *problem = checkSections(sizeBytes))
+    return problem;
+  tokenOffsets = section<uint32_t>(header->token_offsets);
+  addedBegin = section<uint32_t>(header->added_begin);
+  added = section<moetok_added>(header->added);
+  tables = {section<uint32_t>(header->byte_ids), section<moetok_merge>(header->merges),
+            section<uint32_t>(header->merge_slots), header->num_merge_slots - 1};
+  return checkContents();
+}
+
+} // namespace moert
