@@ -7,7 +7,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 PACKAGES_LLVM=(llvm-22-dev libmlir-22-dev mlir-22-tools liblld-22-dev clang-22 lld-22 llvm-22-tools)
 PACKAGES_DEBIAN=(zlib1g-dev libzstd-dev nlohmann-json3-dev libxxhash-dev cmake ninja-build g++ libgtest-dev
-  libbenchmark-dev qemu-user gcc-aarch64-linux-gnu g++-aarch64-linux-gnu python3)
+  libbenchmark-dev qemu-user gcc-aarch64-linux-gnu g++-aarch64-linux-gnu python3 python3-psutil)
 
 usage() {
   cat <<'TEXT'

@@ -15,7 +15,7 @@ import lit.formats
 config.name = "moec"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test", ".py"]
-config.excludes = ["tools", "data", "unit", "Inputs", "CMakeLists.txt", "lit.cfg.py", "lit.site.cfg.py"]
+config.excludes = ["tools", "data", "Inputs", "CMakeLists.txt", "lit.cfg.py", "lit.site.cfg.py"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 
 programs = os.path.join(config.moec_build, "bin")
