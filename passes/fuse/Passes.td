@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Passes of the fuse stage. Each replaces a composition by one op of equal value. Main source: docs/architecture.md.
+#ifndef PASSES_FUSE_PASSES_TD
+#define PASSES_FUSE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+class FusePass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
+  let dependentDialects = ["::mlir::moe::MoeDialect"];
+}
+
+def FuseResidual : FusePass<"moe-fuse-residual"> {
+  let summary = "adds the residual inside the product that it follows";
+  let description = [{
+    *Before*: `arith.addf(r, moe.linear(x, w))`, the same with `moe.experts`. *After*: the product with `residual(r)`.
+    *Assumes*: verified L1 or L2. *Refuses*: nothing; a product that has other uses, or a residual already, is left.
+    *Source*: docs/architecture.md, "Fusion".
+
+    Example: `moe-opt --pass-pipeline="builtin.module(func.func(moe-fuse-residual))" model.mlir`
+  }];
+}
+
+def FuseMultiLinear : FusePass<"moe-fuse-multi-linear"> {
+  let summary = "joins products of the same activation into one task region";
+  let description = [{
+    *Before*: several `moe.linear` of one encoded or plain x, without bias or residual (Q, K, V). *After*: one
+    `moe.multi_linear`. *Assumes*: verified L1 or L2. *Refuses*: nothing. *Source*: docs/architecture.md, "Fusion".
+
+    Example: `moe-opt --pass-pipeline="builtin.module(func.func(moe-fuse-multi-linear))" model.mlir`
+  }];
+}
+
+def FuseNormQuantize : FusePass<"moe-fuse-norm-quantize"> {
+  let summary = "lets a normalization emit the int8 activation of its result";
+  let description = [{
+    *Before*: `moe.quantize_act(moe.rms_norm(x))` over whole rows. *After*: `moe.norm_quantize`; other users of the norm
+    take its float result. *Assumes*: verified L2. *Refuses*: nothing. *Source*: docs/architecture.md, "Fusion".
+
+    Example: `moe-opt --pass-pipeline="builtin.module(func.func(moe-fuse-norm-quantize))" model.mlir`
+  }];
+}
+
+def FuseRopeAppend : FusePass<"moe-fuse-rope-append"> {
+  let summary = "joins head norms, rotary embedding and cache append";
+  let description = [{
+    *Before*: `moe.cache_append(c, rope(norm(k)), v)` and `moe.attention(rope(norm(q)), …)` of it, norms optional.
+    *After*: `moe.rope_append` before the attention. *Assumes*: verified L1 or L2. *Refuses*: nothing; differing rotary
+    parameters of q and k are left. *Source*: docs/architecture.md, "Fusion".
+
+    Example: `moe-opt --pass-pipeline="builtin.module(func.func(moe-fuse-rope-append))" model.mlir`
+  }];
+}
+
+def FuseRouterTopk : FusePass<"moe-fuse-router-topk"> {
+  let summary = "joins the router's product with score and selection";
+  let description = [{
+    *Before*: `moe.route(moe.linear(x, w))`, f32. *After*: `moe.router_topk`. *Assumes*: verified L1 or L2. *Refuses*:
+    nothing; a product with other uses is left. *Source*: docs/architecture.md, "Fusion".
+
+    Example: `moe-opt --pass-pipeline="builtin.module(func.func(moe-fuse-router-topk))" model.mlir`
+  }];
+}
+
+#endif
