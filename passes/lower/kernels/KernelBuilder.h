@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What every kernel generator shares: the target's instruction level and the expansions of transcendental functions.
+/// Step: lower. Main source: docs/architecture.md, "Kernels".
+#ifndef PASSES_LOWER_KERNELS_KERNELBUILDER_H
+#define PASSES_LOWER_KERNELS_KERNELBUILDER_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Location.h"
+#include "mlir/IR/Value.h"
+
+#include <cstdint>
+
+namespace moec {
+
+/// Instruction level that kernels are generated for. Results do not depend on it (DESIGN §4.1).
+enum class Isa { Avx2, Avx512Vnni, Dotprod, I8mm };
+
+/// Weight layouts; the layout family follows from the ISA.
+enum class LayoutFamily { Arm64 = 1, X86 = 2 };
+
+constexpr LayoutFamily familyOf(Isa isa) {
+  return isa == Isa::Avx2 || isa == Isa::Avx512Vnni ? LayoutFamily::X86 : LayoutFamily::Arm64;
+}
+
+/// Where and for what a kernel is generated.
+struct KernelContext {
+  mlir::OpBuilder &builder;
+  mlir::Location location;
+  Isa isa = Isa::Avx512Vnni;
+
+  LayoutFamily family() const { return familyOf(isa); }
+};
+
+/// e^x of an f32 scalar or vector by a fixed sequence of IEEE operations, the same on every ISA.
+///
+/// n = roundeven(x * log2e), r = fma(n, -ln2lo, fma(n, -ln2hi, x)), polynomial of degree 7 in fmas, scaled by the bits
+/// of 2^n. x is cut to [-87.33654, 88.37626]; below that (and for NaN) the result is 0.
+/// Error: below 2 units in the last place. Source: the coefficients of Cephes expf.
+mlir::Value buildExp(mlir::OpBuilder &builder, mlir::Location location, mlir::Value x);
+
+/// x / (1 + exp(-x)) with an IEEE division.
+mlir::Value buildSilu(mlir::OpBuilder &builder, mlir::Location location, mlir::Value x);
+
+} // namespace moec
+
+#endif
