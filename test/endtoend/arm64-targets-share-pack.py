@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# RUN: %python %s
+"""The packs of the dotprod and the i8mm build are the same bytes; `--target A,B` writes one pack and two `.so`."""
+import os
+
+from moectest import ARM64_TARGETS, DEMO, check, compiled, moec, same_files, scratch
+
+dotprod, i8mm = (compiled("mixed", target) + ".moepack" for target in ARM64_TARGETS)
+check(same_files(dotprod, i8mm), f"{dotprod} and {i8mm} differ")
+with scratch() as folder:
+    moec("compile", DEMO, "--target", ",".join(ARM64_TARGETS), "--quant", "mixed", "-o", os.path.join(folder, "both"))
+    names = sorted(os.listdir(folder))
+    packs = [name for name in names if name.endswith(".moepack")]
+    objects = [name for name in names if name.endswith(".so")]
+    check(len(packs) == 1 and len(objects) == 2, f"wrote {names}")
+    check(same_files(os.path.join(folder, packs[0]), dotprod), "the shared pack differs from the single build's")

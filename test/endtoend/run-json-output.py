@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# RUN: %python %s
+"""moe-run: text alone on stdout; with --json one object that holds every key of the contract; finish reasons."""
+from moectest import check, comma, compiled, golden_prompts, run, run_json
+
+KEYS = {"prompt_ids", "ids", "text", "prefill_tokens_per_s", "decode_tokens_per_s", "peak_rss_bytes",
+        "baseline_rss_bytes", "plan_bytes", "budget_bytes", "expert_hits", "expert_misses", "expert_bytes_read",
+        "stall_ms", "finish_reason"}
+prefix = compiled("int8")
+golden = golden_prompts()["short"]
+text = run(prefix, "--prompt", golden["text"], "--max-tokens", 12, "--greedy")
+found = run_json(prefix, "--prompt", golden["text"], "--max-tokens", 12, "--greedy")
+check(KEYS <= found.keys(), f"missing keys {sorted(KEYS - found.keys())}")
+check(found["prompt_ids"] == golden["prompt_ids"], f"{golden['text']!r} became {found['prompt_ids']}")
+check(len(found["ids"]) == 12 and found["finish_reason"] == "length", f"{found['ids']}, {found['finish_reason']}")
+check(text.out.rstrip("\n") == found["text"].rstrip("\n"), f"stdout {text.out!r}, text {found['text']!r}")
+check(found["peak_rss_bytes"] > found["baseline_rss_bytes"] > 0, "memory figures are missing")
+check(found["prefill_tokens_per_s"] > 0 and found["decode_tokens_per_s"] > 0, "speed figures are missing")
+
+context = compiled("int8", "host", "--context", 64)
+full = run_json(context, "--ids", comma(golden_prompts()["medium"]["prompt_ids"]), "--max-tokens", 100, "--greedy")
+check(full["finish_reason"] == "context", f"finish_reason {full['finish_reason']} at the end of the context")
+check(45 + len(full["ids"]) in (64, 65), f"{len(full['ids'])} tokens behind 45 in a context of 64")
