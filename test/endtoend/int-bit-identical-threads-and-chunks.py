@@ -12,7 +12,7 @@ with scratch() as folder:
         for threads in (1, 2, 3):
             for chunk in (1, 16, 64):
                 path = os.path.join(folder, f"{quant}-{threads}-{chunk}.npy")
-                run(compiled(quant), "--ids", prompt, "--max-tokens", 8, "--greedy", "--threads", threads, "--chunk", chunk,
-                    "--logits", path)
+                run(compiled(quant), "--ids", prompt, "--max-tokens", 8, "--greedy", "--threads", threads,
+                    "--chunk", chunk, "--logits", path)
                 first = first or path
                 check(same_files(first, path), f"{quant}: logits differ with {threads} threads, chunk {chunk}")

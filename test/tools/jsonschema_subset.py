@@ -35,8 +35,8 @@ def violations(value, schema, root=None, path="$"):
     root = root or schema
     if "$ref" in schema:
         return violations(value, root["$defs"][schema["$ref"].removeprefix("#/$defs/")], root, path)
-    known = ANNOTATIONS | {"type", "properties", "required", "additionalProperties", "items", "enum", "const", "minimum",
-                           "minItems", "pattern"}
+    known = ANNOTATIONS | {"type", "properties", "required", "additionalProperties", "items", "enum", "const",
+                           "minimum", "minItems", "pattern"}
     found = [f"{path}: schema keyword '{key}' is not supported" for key in schema if key not in known]
     types = schema.get("type", list(TYPES))
     if not any(TYPES[t](value) for t in ([types] if isinstance(types, str) else types)):

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# RUN: %python %s
+"""A prompt longer than the context: both lengths, and nothing is computed."""
+from moectest import comma, compiled, expect_error, heldout_ids, run
+
+prefix = compiled("int8", "host", "--context", 64)
+expect_error(run(prefix, "--ids", comma(heldout_ids(65)), "--max-tokens", 1, "--greedy", code=None), "65", "64", "context")
