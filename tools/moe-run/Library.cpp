@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Finding and loading a compiled model. The ELF file is checked before the loader sees it: mapping a library that was
+/// cut short ends in a bus error.
+#include "tools/moe-run/Library.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace moerun {
+
+namespace {
+
+#if defined(__x86_64__)
+constexpr unsigned kOwnMachine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr unsigned kOwnMachine = EM_AARCH64;
+#else
+#error "unknown machine"
+#endif
+
+const char *machineName(unsigned machine) {
+  switch (machine) {
+  case EM_X86_64:
+    return "x86-64";
+  case EM_AARCH64:
+    return "arm64";
+  default:
+    return "an unknown machine";
+  }
+}
+
+/// Prints the argument so that a shell reads it back.
+void printQuoted(const char *text) {
+  if (*text && strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,=+:@%") == strlen(text)) {
+    fputs(text, stderr);
+    return;
+  }
+  fputc('\'', stderr);
+  for (; *text; ++text)
+    *text == '\'' ? fputs("'\\''", stderr) : fputc(*text, stderr);
+  fputc('\'', stderr);
+}
+
+bool foreignError(const Options &options, unsigned machine) {
+  printError("%s is for %s, this machine is %s", options.libraryPath, machineName(machine), machineName(kOwnMachine));
+  if (machine == EM_AARCH64) {
+    // The programs for arm64 stand in a folder beside this one; without it, name where a build puts them.
+    char own[PATH_MAX], beside[PATH_MAX + 32];
+    ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+    own[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(own, '/');
+    snprintf(beside, sizeof(beside), "%.*s/aarch64/moe-run", slash ? static_cast<int>(slash - own) : 0, own);
+    fputs("run it under emulation (Debian package qemu-user):\n  qemu-aarch64 -L /usr/aarch64-linux-gnu ", stderr);
+    printQuoted(access(beside, X_OK) == 0 ? beside : "build/bin/aarch64/moe-run");
+    for (int i = 1; i < options.numArguments; ++i) {
+      fputc(' ', stderr);
+      printQuoted(options.arguments[i]);
+    }
+    fputc('\n', stderr);
+  }
+  return false;
+}
+
+/// Whether every part that the headers name lies in the file.
+bool isWhole(FILE *file, const Elf64_Ehdr &header, uint64_t sizeBytes) {
+  auto inside = [&](uint64_t offset, uint64_t bytes) { return offset <= sizeBytes && bytes <= sizeBytes - offset; };
+  if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum == 0 ||
+      !inside(header.e_phoff, static_cast<uint64_t>(header.e_phnum) * sizeof(Elf64_Phdr)) ||
+      !inside(header.e_shoff, static_cast<uint64_t>(header.e_shnum) * header.e_shentsize))
+    return false;
+  if (header.e_phoff > LONG_MAX || fseek(file, static_cast<long>(header.e_phoff), SEEK_SET) != 0)
+    return false;
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    if (fread(&segment, sizeof(segment), 1, file) != 1 || !inside(segment.p_offset, segment.p_filesz))
+      return false;
+  }
+  return true;
+}
+
+bool checkOpened(const Options &options, FILE *file) {
+  const char *path = options.libraryPath;
+  struct stat status;
+  if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode))
+    return printError("%s is not a file", path);
+  uint64_t sizeBytes = static_cast<uint64_t>(status.st_size);
+  Elf64_Ehdr header = {};
+  if (fread(&header, sizeof(header), 1, file) != 1 || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+    return printError("%s is not a compiled model: expected an ELF library as moec compile writes it, found %s", path,
+                      sizeBytes < sizeof(header) ? "a file that is too short" : "another format");
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_type != ET_DYN)
+    return printError("%s is not a compiled model: expected a 64-bit little-endian shared library", path);
+  if (header.e_machine != kOwnMachine)
+    return foreignError(options, header.e_machine);
+  if (!isWhole(file, header, sizeBytes))
+    return printError("%s is cut short: its headers name bytes behind its end at %llu; compile or copy it again", path,
+                      static_cast<unsigned long long>(sizeBytes));
+  return true;
+}
+
+bool fileExists(const char *path) {
+  struct stat status;
+  return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+}
+
+/// Builds "<folder><stem>.moepack", zero-terminated.
+bool joinPack(Array<char> &path, const char *folder, size_t folderLength, const char *stem, size_t stemLength) {
+  path.setSize(0);
+  return path.append(folder, folderLength) && path.append(stem, stemLength) &&
+         path.append(".moepack", sizeof(".moepack"));
+}
+
+} // namespace
+
+bool checkLibrary(const Options &options) {
+  FILE *file = fopen(options.libraryPath, "rb");
+  if (!file)
+    return printError("cannot open %s: %s", options.libraryPath, strerror(errno));
+  bool right = checkOpened(options, file);
+  fclose(file);
+  return right;
+}
+
+const moert_api *loadLibrary(const char *path) {
+  // With a slash in it the loader takes the path as it is, instead of searching.
+  char *absolute = realpath(path, nullptr);
+  if (!absolute) {
+    printError("cannot open %s: %s", path, strerror(errno));
+    return nullptr;
+  }
+  void *library = dlopen(absolute, RTLD_NOW | RTLD_LOCAL);
+  free(absolute);
+  if (!library) {
+    printError("cannot load %s: %s", path, dlerror());
+    return nullptr;
+  }
+  auto getApi = reinterpret_cast<const moert_api *(*)(uint32_t)>(dlsym(library, "moert_get_api"));
+  if (!getApi) {
+    printError("%s is not a compiled model: it has no function moert_get_api", path);
+    return nullptr;
+  }
+  const moert_api *api = getApi(MOERT_API_VERSION);
+  if (!api || api->struct_bytes < sizeof(moert_api)) {
+    printError("%s does not offer version %u of the API; compile the model again with the moec of this moe-run", path,
+               MOERT_API_VERSION);
+    return nullptr;
+  }
+  return api;
+}
+
+bool findPack(const Options &options, Array<char> &path) {
+  if (options.packPath) {
+    if (!fileExists(options.packPath))
+      return printError("cannot open the pack %s: %s", options.packPath, strerror(errno ? errno : EISDIR));
+    return path.append(options.packPath, strlen(options.packPath) + 1) || printError("out of memory");
+  }
+  const char *library = options.libraryPath;
+  const char *slash = strrchr(library, '/');
+  const char *stem = slash ? slash + 1 : library;
+  size_t stemLength = strlen(stem);
+  if (stemLength > 3 && strcmp(stem + stemLength - 3, ".so") == 0)
+    stemLength -= 3;
+  size_t folderLength = static_cast<size_t>(stem - library);
+  if (!joinPack(path, library, folderLength, stem, stemLength))
+    return printError("out of memory");
+  if (fileExists(path.data()))
+    return true;
+  Array<char> second;
+  bool prefixed = stemLength > 3 && strncmp(stem, "lib", 3) == 0;
+  if (!prefixed)
+    return printError("found no pack for %s: looked for %s; give it by --pack FILE", library, path.data());
+  if (!joinPack(second, library, folderLength, stem + 3, stemLength - 3))
+    return printError("out of memory");
+  if (!fileExists(second.data()))
+    return printError("found no pack for %s: looked for %s and %s; give it by --pack FILE", library, path.data(),
+                      second.data());
+  path.setSize(0);
+  return path.append(second.data(), second.size()) || printError("out of memory");
+}
+
+} // namespace moerun

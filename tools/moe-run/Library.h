@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Finding and loading a compiled model.
+#ifndef TOOLS_MOE_RUN_LIBRARY_H
+#define TOOLS_MOE_RUN_LIBRARY_H
+
+#include "moert/moert.h"
+#include "tools/moe-run/Message.h"
+#include "tools/moe-run/Options.h"
+
+namespace moerun {
+
+/// Checks that the file is a whole ELF library for this machine; false after a message. For another machine the message
+/// has the command that runs it under emulation.
+bool checkLibrary(const Options &options);
+
+/// Loads the library and asks for its functions; nullptr after a message. It stays loaded.
+const moert_api *loadLibrary(const char *path);
+
+/// The pack of the model: --pack, or OUT.moepack for OUT.so, also NAME.moepack for libNAME.so. False after a message.
+bool findPack(const Options &options, Array<char> &path);
+
+} // namespace moerun
+#endif

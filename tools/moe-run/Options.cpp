@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Parsing of the command line of moe-run: one table of flags.
+#include "tools/moe-run/Options.h"
+
+#include "tools/moe-run/Message.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+namespace moerun {
+
+namespace {
+
+enum class Kind { Switch, Text, Count, Real, Size };
+
+struct Flag {
+  const char *name;
+  Kind kind;
+  void *value;
+  double least, most; // Count and Real
+  const char *valid;  // "expects ..."
+  bool *given;
+};
+
+bool parseCount(const char *text, uint64_t *value) {
+  if (*text < '0' || *text > '9')
+    return false;
+  char *end = nullptr;
+  errno = 0;
+  unsigned long long number = strtoull(text, &end, 10);
+  *value = number;
+  return errno == 0 && *end == '\0';
+}
+
+bool parseReal(const char *text, double *value) {
+  if (!strchr("0123456789.", *text) || strpbrk(text, "xXnN"))
+    return false;
+  char *end = nullptr;
+  *value = strtod(text, &end);
+  return end != text && *end == '\0' && isfinite(*value);
+}
+
+bool setValue(const Flag &flag, const char *text) {
+  switch (flag.kind) {
+  case Kind::Switch:
+    return false;
+  case Kind::Text:
+    *static_cast<const char **>(flag.value) = text;
+    return true;
+  case Kind::Size: {
+    uint64_t *bytes = static_cast<uint64_t *>(flag.value);
+    return parseSize(text, bytes) && *bytes != 0;
+  }
+  case Kind::Count: {
+    uint64_t count = 0;
+    // The largest bound is 2^64, which as a double is exact and admits every uint64_t.
+    if (!parseCount(text, &count) || static_cast<double>(count) < flag.least || static_cast<double>(count) > flag.most)
+      return false;
+    *static_cast<uint64_t *>(flag.value) = count;
+    return true;
+  }
+  case Kind::Real: {
+    double real = 0;
+    if (!parseReal(text, &real) || real < flag.least || real > flag.most)
+      return false;
+    *static_cast<double *>(flag.value) = real;
+    return true;
+  }
+  }
+  return false;
+}
+
+/// Handles argv[*index] (and its value); false after a message.
+bool parseFlag(const Flag *flags, size_t numFlags, int argc, char **argv, int *index) {
+  const char *argument = argv[*index];
+  const char *equals = strchr(argument, '=');
+  size_t nameLength = equals ? static_cast<size_t>(equals - argument) : strlen(argument);
+  for (size_t i = 0; i < numFlags; ++i) {
+    const Flag &flag = flags[i];
+    if (strlen(flag.name) != nameLength || strncmp(flag.name, argument, nameLength) != 0)
+      continue;
+    if (flag.given)
+      *flag.given = true;
+    if (flag.kind == Kind::Switch) {
+      if (equals)
+        return usageError("%s takes no value, but got '%s'", flag.name, equals + 1);
+      *static_cast<bool *>(flag.value) = true;
+      return true;
+    }
+    if (!equals && *index + 1 >= argc)
+      return usageError("%s expects %s, but stands last", flag.name, flag.valid);
+    const char *text = equals ? equals + 1 : argv[++*index];
+    if (!setValue(flag, text))
+      return usageError("%s expects %s, but got '%s'", flag.name, flag.valid, text);
+    return true;
+  }
+  return usageError("unknown flag '%s'; moe-run --help lists the flags", argument);
+}
+
+bool checkCombinations(const Options &options) {
+  if (!options.libraryPath)
+    return usageError("expects the path of a compiled model, such as moe-run model.so --prompt \"Once upon a time\"");
+  if (!options.prompt && !options.ids)
+    return usageError("expects --prompt TEXT or --ids 1,2,3");
+  if (options.prompt && options.ids)
+    return usageError("--prompt and --ids exclude each other");
+  if (options.greedy && (options.hasTemperature || options.hasTopK || options.hasTopP))
+    return usageError("--greedy and --temperature, --top-k or --top-p exclude each other");
+  return true;
+}
+
+} // namespace
+
+bool parseSize(const char *text, uint64_t *sizeBytes) {
+  static const struct {
+    const char *name;
+    uint64_t factor;
+  } kUnits[] = {{"", 1},
+                {"B", 1},
+                {"KB", 1000},
+                {"MB", 1000000},
+                {"GB", 1000000000},
+                {"TB", 1000000000000},
+                {"KiB", 1024},
+                {"MiB", 1024 * 1024},
+                {"GiB", 1024ull * 1024 * 1024},
+                {"TiB", 1024ull * 1024 * 1024 * 1024}};
+  // The digits are kept as a whole number of 10^-numDecimals, so that no rounding enters.
+  uint64_t digits = 0, scale = 1;
+  bool any = false, point = false;
+  for (; (*text >= '0' && *text <= '9') || (*text == '.' && !point); ++text) {
+    if (*text == '.') {
+      point = true;
+      continue;
+    }
+    if (digits > 999999999999999999u / 10 || (point && scale > 1000000000u))
+      return false;
+    digits = digits * 10 + static_cast<uint64_t>(*text - '0');
+    scale *= point ? 10 : 1;
+    any = true;
+  }
+  while (*text == ' ')
+    ++text;
+  for (const auto &unit : kUnits) {
+    if (strcasecmp(text, unit.name) != 0)
+      continue;
+    unsigned __int128 bytes = static_cast<unsigned __int128>(digits) * unit.factor / scale;
+    *sizeBytes = static_cast<uint64_t>(bytes);
+    return any && bytes <= INT64_MAX && (unit.factor > 1 || scale == 1);
+  }
+  return false;
+}
+
+bool parseOptions(int argc, char **argv, Options &options) {
+  Options &o = options;
+  o.numArguments = argc;
+  o.arguments = argv;
+  const double kMost32 = 2147483647.0;
+  const char *kSize = "a size such as 900MB, 2.5GB or 2GiB, or a number of bytes";
+  const Flag flags[] = {
+      {"--pack", Kind::Text, &o.packPath, 0, 0, "the path of a .moepack file", nullptr},
+      {"--prompt", Kind::Text, &o.prompt, 0, 0, "a text", nullptr},
+      {"--ids", Kind::Text, &o.ids, 0, 0, "token ids such as 1,2,3", nullptr},
+      {"--logits", Kind::Text, &o.logitsPath, 0, 0, "the path of a .npy file", nullptr},
+      {"--max-tokens", Kind::Count, &o.maxTokens, 0, kMost32, "a number from 0 (until stop or context)", nullptr},
+      {"--greedy", Kind::Switch, &o.greedy, 0, 0, "", nullptr},
+      {"--temperature", Kind::Real, &o.temperature, 0, 1e6, "a number from 0 (greedy)", &o.hasTemperature},
+      {"--top-k", Kind::Count, &o.topK, 0, kMost32, "a number from 0 (off)", &o.hasTopK},
+      {"--top-p", Kind::Real, &o.topP, 0, 1, "a number from 0 to 1 (off)", &o.hasTopP},
+      {"--seed", Kind::Count, &o.seed, 0, 18446744073709551616.0, "a number from 0 to 2^64 - 1", nullptr},
+      {"--memory", Kind::Size, &o.memoryBytes, 0, 0, kSize, nullptr},
+      {"--threads", Kind::Count, &o.threads, 1, 1024, "a number from 1 to 1024", nullptr},
+      {"--chunk", Kind::Count, &o.chunk, 1, kMost32, "a number from 1 to the compiled chunk", nullptr},
+      {"--context", Kind::Count, &o.context, 1, kMost32, "a number from 1 to the compiled context", nullptr},
+      {"--lanes", Kind::Count, &o.lanes, 1, 64, "a number of reader threads from 1 to 64", nullptr},
+      {"--json", Kind::Switch, &o.json, 0, 0, "", nullptr},
+      {"--special", Kind::Switch, &o.special, 0, 0, "", nullptr},
+      {"--quiet", Kind::Switch, &o.quiet, 0, 0, "", nullptr},
+      {"--help", Kind::Switch, &o.help, 0, 0, "", nullptr},
+      {"-h", Kind::Switch, &o.help, 0, 0, "", nullptr},
+  };
+  for (int i = 1; i < argc; ++i) {
+    if (argv[i][0] == '-' && argv[i][1] != '\0') {
+      if (!parseFlag(flags, sizeof(flags) / sizeof(flags[0]), argc, argv, &i))
+        return false;
+    } else if (o.libraryPath) {
+      return usageError("expects one compiled model, but got '%s' and '%s'", o.libraryPath, argv[i]);
+    } else {
+      o.libraryPath = argv[i];
+    }
+  }
+  return o.help || checkCombinations(o);
+}
+
+void printHelp() {
+  fputs("moe-run: runs a compiled model.\n"
+        "\n"
+        "usage: moe-run OUT.so (--prompt TEXT | --ids 1,2,3) [flags]\n"
+        "\n"
+        "  --prompt TEXT        the text to continue\n"
+        "  --ids LIST           the token ids to continue, separated by commas\n"
+        "  --special            special tokens such as <|im_start|> in the prompt are tokens, not text\n"
+        "  --pack FILE          the weights (default: OUT.moepack beside OUT.so)\n"
+        "  --max-tokens N       tokens to generate at most (128; 0: until a stop token or the end of the context)\n"
+        "  --greedy             take the most likely token\n"
+        "  --temperature T, --top-k K, --top-p P\n"
+        "                       sampling (default: as the checkpoint recommends)\n"
+        "  --seed S             seed of the sampler (0)\n"
+        "  --memory SIZE        budget: bytes, or KB MB GB (powers of 1000), KiB MiB GiB (of 1024)\n"
+        "                       (default: as compiled)\n"
+        "  --threads N          computing threads (default: one for each performance core)\n"
+        "  --chunk N            tokens of the prompt that are computed at once (default: as compiled)\n"
+        "  --context N          longest text in tokens (default: as compiled)\n"
+        "  --lanes N            threads that read the weights (2)\n"
+        "  --logits FILE.npy    writes the logits of every token fed, float32 [tokens, vocabulary]\n"
+        "  --json               prints one JSON object instead of the text\n"
+        "  --quiet              prints no counters\n"
+        "\n"
+        "The generated text goes to stdout, everything else to stderr.\n"
+        "Exit code: 0 right, 1 the input or the machine is at fault, 2 wrong usage, 3 ran but was cut off.\n"
+        "\n"
+        "examples:\n"
+        "  moe-run demo.so --prompt \"It was a dark and stormy night\" --max-tokens 64\n"
+        "  moe-run demo.so --prompt \"The door\" --greedy --memory 6MB --json\n"
+        "  moe-run demo.so --special --prompt \"$(printf '<|im_start|>user\\nHello<|im_end|>\\n<|im_start|>assistant\\n')\"\n"
+        "  qemu-aarch64 -L /usr/aarch64-linux-gnu build/bin/aarch64/moe-run demo.arm64.so --prompt \"The door\"\n",
+        stdout);
+}
+
+} // namespace moerun

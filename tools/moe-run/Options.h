@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The command line of moe-run. Main source: docs/moe-run.md.
+#ifndef TOOLS_MOE_RUN_OPTIONS_H
+#define TOOLS_MOE_RUN_OPTIONS_H
+
+#include <stdint.h>
+
+namespace moerun {
+
+/// What the program ends with.
+enum ExitCode { kExitRight = 0, kExitFault = 1, kExitUsage = 2, kExitDegraded = 3 };
+
+/// A value of 0 or null means that the flag was not given, where no `has` field says so.
+struct Options {
+  const char *libraryPath = nullptr;
+  const char *packPath = nullptr;
+  const char *prompt = nullptr;
+  const char *ids = nullptr;
+  const char *logitsPath = nullptr;
+  uint64_t maxTokens = 128;
+  uint64_t seed = 0;
+  uint64_t topK = 0;
+  uint64_t memoryBytes = 0;
+  uint64_t threads = 0;
+  uint64_t chunk = 0;
+  uint64_t context = 0;
+  uint64_t lanes = 0;
+  double temperature = 0;
+  double topP = 0;
+  bool hasTemperature = false;
+  bool hasTopK = false;
+  bool hasTopP = false;
+  bool greedy = false;
+  bool json = false;
+  bool special = false;
+  bool quiet = false;
+  bool help = false;
+  /// The command line, for messages that repeat it.
+  int numArguments = 0;
+  char **arguments = nullptr;
+};
+
+/// False after a message that names the flag and its valid values.
+bool parseOptions(int argc, char **argv, Options &options);
+
+void printHelp();
+
+/// "10.5GB" to bytes: KB, MB, GB, TB are powers of 1000; KiB, MiB, GiB, TiB of 1024; no unit or B is bytes.
+bool parseSize(const char *text, uint64_t *sizeBytes);
+
+} // namespace moerun
+#endif

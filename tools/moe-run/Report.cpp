@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What moe-run tells after a run.
+#include "tools/moe-run/Report.h"
+
+#include <stdio.h>
+
+namespace moerun {
+
+namespace {
+
+double perSecond(uint64_t count, uint64_t timeNs) {
+  return timeNs == 0 ? 0.0 : static_cast<double>(count) * 1e9 / static_cast<double>(timeNs);
+}
+
+void printIds(const char *key, const Array<int32_t> &ids) {
+  printf("\"%s\": [", key);
+  for (size_t i = 0; i < ids.size(); ++i)
+    printf("%s%d", i == 0 ? "" : ", ", ids.data()[i]);
+  fputs("], ", stdout);
+}
+
+/// The runtime delivers valid UTF-8, which JSON takes as it is, but for quotes, backslashes and control characters.
+void printText(const char *key, const Array<char> &text) {
+  printf("\"%s\": \"", key);
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned char c = static_cast<unsigned char>(text.data()[i]);
+    if (c == '"' || c == '\\')
+      printf("\\%c", c);
+    else if (c == '\n')
+      fputs("\\n", stdout);
+    else if (c < 0x20 || c == 0x7F)
+      printf("\\u%04x", c);
+    else
+      putchar(c);
+  }
+  fputs("\", ", stdout);
+}
+
+void printCount(const char *key, uint64_t value, const char *behind = ", ") {
+  printf("\"%s\": %llu%s", key, static_cast<unsigned long long>(value), behind);
+}
+
+double mebibytes(uint64_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024.0); }
+
+} // namespace
+
+const char *finishName(moert_finish_reason reason) {
+  switch (reason) {
+  case MOERT_FINISH_STOP:
+    return "stop";
+  case MOERT_FINISH_LENGTH:
+    return "length";
+  case MOERT_FINISH_CONTEXT:
+    return "context";
+  case MOERT_FINISH_CANCELLED:
+    return "cancelled";
+  case MOERT_FINISH_ERROR:
+    break;
+  }
+  return "error";
+}
+
+bool printJson(const RunResult &result) {
+  const moert_statistics &s = result.statistics;
+  putchar('{');
+  printIds("prompt_ids", result.promptIds);
+  printIds("ids", result.ids);
+  printText("text", result.text);
+  printf("\"finish_reason\": \"%s\", ", finishName(result.generated.finish_reason));
+  printf("\"prefill_tokens_per_s\": %.3f, ", perSecond(s.tokens_prefilled, s.prefill_ns));
+  printf("\"decode_tokens_per_s\": %.3f, ", perSecond(s.tokens_decoded, s.decode_ns));
+  printCount("peak_rss_bytes", result.peakBytes);
+  printCount("baseline_rss_bytes", result.baselineBytes);
+  printCount("plan_bytes", result.plan.plan_bytes);
+  printCount("min_bytes", result.plan.min_bytes);
+  printCount("budget_bytes", result.plan.budget_bytes);
+  printCount("planned_bytes", result.plan.planned_bytes);
+  printCount("slots", result.plan.num_slots);
+  printCount("slot_bytes", result.plan.slot_bytes);
+  printCount("expert_hits", s.expert_hits);
+  printCount("expert_misses", s.expert_misses);
+  printCount("expert_bytes_read", s.expert_bytes_read);
+  printf("\"stall_ms\": %.3f, ", static_cast<double>(s.stall_ns) / 1e6);
+  printCount("joins", s.joins);
+  printCount("ledger_peak_bytes", s.ledger_peak_bytes);
+  printCount("threads", s.threads);
+  printf("\"direct_io\": %s}\n", s.direct_io ? "true" : "false");
+  return fflush(stdout) == 0 && !ferror(stdout);
+}
+
+void printCounters(const RunResult &result) {
+  const moert_statistics &s = result.statistics;
+  uint64_t uses = s.expert_hits + s.expert_misses;
+  fprintf(stderr, "prefill %llu tokens, %.1f tokens/s; decode %llu tokens, %.1f tokens/s; %u threads; ended by %s\n",
+          static_cast<unsigned long long>(s.tokens_prefilled), perSecond(s.tokens_prefilled, s.prefill_ns),
+          static_cast<unsigned long long>(s.tokens_decoded), perSecond(s.tokens_decoded, s.decode_ns), s.threads,
+          finishName(result.generated.finish_reason));
+  fprintf(stderr,
+          "experts: %llu hits, %llu misses (%.1f %% hits), %.1f MiB read, stalled %.1f ms; "
+          "memory: budget %.1f MiB, plan %.1f MiB, accounted %.1f MiB, process grew by %.1f MiB\n",
+          static_cast<unsigned long long>(s.expert_hits), static_cast<unsigned long long>(s.expert_misses),
+          uses == 0 ? 100.0 : 100.0 * static_cast<double>(s.expert_hits) / static_cast<double>(uses),
+          mebibytes(s.expert_bytes_read), static_cast<double>(s.stall_ns) / 1e6, mebibytes(result.plan.budget_bytes),
+          mebibytes(result.plan.planned_bytes), mebibytes(s.ledger_peak_bytes),
+          mebibytes(result.peakBytes > result.baselineBytes ? result.peakBytes - result.baselineBytes : 0));
+}
+
+} // namespace moerun

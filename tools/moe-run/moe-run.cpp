@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Runs a compiled model: loads OUT.so and its pack, continues a prompt, prints the text. Includes nothing of the
+/// project but the C API, as any app would. Main source: docs/moe-run.md.
+#include "tools/moe-run/Options.h"
+#include "tools/moe-run/Run.h"
+
+int main(int argc, char **argv) {
+  moerun::Options options;
+  if (!moerun::parseOptions(argc, argv, options))
+    return moerun::kExitUsage;
+  if (options.help) {
+    moerun::printHelp();
+    return moerun::kExitRight;
+  }
+  return moerun::run(options);
+}
