@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Generators of the kernels that are not matrix products. Each adds `func.func @name(memref.., index n, index position,
+/// index tile_begin, index tile_end)`; memrefs have static maximum shapes and are passed as bare pointers. Every kernel
+/// is a fixed sequence of IEEE operations (DESIGN §4.1), so results are the same bytes on every ISA.
+/// Main source: docs/architecture.md.
+#ifndef PASSES_LOWER_KERNELS_FLOATKERNELS_H
+#define PASSES_LOWER_KERNELS_FLOATKERNELS_H
+
+#include "passes/lower/kernels/KernelBuilder.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+
+namespace moec {
+
+/// Encoding of one row of a row table: codes, then f16 scales for i8 and i4.
+enum class RowEncoding { f32, i8, i4 };
+
+/// Rows of a table become activations. Memrefs: rows i8 [maxTokens * rowBytes], out f32 [maxTokens][columns].
+/// out = float(code) * f32(scale), then * multiplier when that is not 1. Tile: one token.
+struct EmbedSpec {
+  int64_t maxTokens = 0;
+  int64_t columns = 0;
+  int64_t rowBytes = 0;
+  RowEncoding encoding = RowEncoding::f32;
+  int64_t group = 32;
+  float multiplier = 1.0f;
+};
+
+/// s = 1 / sqrt(Σx²/columns + eps), y = (x * s) * w, or (x * s) * (w + 1) with unitOffset; Σ by N2, each partial by fma.
+/// Memrefs, in order: x f32 [maxTokens][columns], w f32 [columns], y f32 [maxTokens][columns] if storesFloat, and if
+/// group > 0 codes i8 [maxTokens][columns], scales f32 [maxTokens][columns/group], sums i32 [maxTokens][columns/group].
+/// y may be x. Tile: one token.
+struct NormSpec {
+  int64_t maxTokens = 0;
+  int64_t columns = 0;
+  float epsilon = 1e-6f;
+  bool unitOffset = false;
+  bool storesFloat = true;
+  int64_t group = 0;
+};
+
+/// Activations to int8 by group: amax = max|x|; below 1e-30 codes and scale are 0; else code = roundeven(x * (127/amax)),
+/// scale = amax/127, sum = Σ codes. A NaN becomes -127. Memrefs: x f32 [maxTokens][columns], codes, scales, sums as in
+/// NormSpec. Tile: one token.
+struct QuantizeSpec {
+  int64_t maxTokens = 0;
+  int64_t columns = 0;
+  int64_t group = 32;
+};
+
+/// How one element of the KV cache is stored.
+enum class KvElement { f32, f16, i8 };
+
+/// Positions in one KV block, and positions in one attention span (N6).
+constexpr int64_t kKvBlockPositions = 64;
+constexpr int64_t kAttentionSpanPositions = 512;
+
+/// Where a layer lies in the KV region: block b starts at b * blockBytes, in it the layer at layerOffset: K codes
+/// [kvHeads][keyDim][64], K scales f32 [kvHeads][64] (i8 only), V codes [kvHeads][64][valueDim], V scales (i8 only).
+struct KvLayout {
+  int64_t kvHeads = 0;
+  int64_t keyDim = 0;
+  int64_t valueDim = 0;
+  KvElement element = KvElement::f32;
+  int64_t blockBytes = 0;
+  /// 0 when the caller passes the region's address plus the layer's offset; then one kernel serves all layers.
+  int64_t layerOffset = 0;
+  /// Bytes of the region; only the type of the memref depends on it.
+  int64_t regionBytes = 0;
+
+  int64_t elementBytes() const;
+  int64_t keyCodes() const { return layerOffset; }
+  int64_t keyScales() const { return keyCodes() + kvHeads * keyDim * kKvBlockPositions * elementBytes(); }
+  int64_t valueCodes() const { return keyScales() + scaleBytes(); }
+  int64_t valueScales() const { return valueCodes() + kvHeads * valueDim * kKvBlockPositions * elementBytes(); }
+  /// Bytes of this layer in one block; a multiple of 64.
+  int64_t layerBytes() const { return valueScales() + scaleBytes() - layerOffset; }
+
+private:
+  int64_t scaleBytes() const { return element == KvElement::i8 ? kvHeads * kKvBlockPositions * 4 : 0; }
+};
+
+/// Head norms, rotary embedding, and append to the KV region at absolute position `position + token`.
+/// Memrefs: q f32 [maxTokens][heads * keyDim] (changed in place), k f32 [maxTokens][kvHeads * keyDim], v f32
+/// [maxTokens][kvHeads * valueDim], q_norm f32 [keyDim] and k_norm f32 [keyDim] if headNorms, cosine and sine f32
+/// [context][rotaryDim/2], kv i8 [regionBytes]. Norms as NormSpec over one head. Rotation of the pair (i, i + r),
+/// r = rotaryDim/2: out[i] = x[i]*c - x[i+r]*s, out[i+r] = x[i+r]*c + x[i]*s, without fma. i8 codes as QuantizeSpec with
+/// one scale for each head. Tile: one token.
+struct RopeAppendSpec {
+  int64_t maxTokens = 0;
+  int64_t heads = 0;
+  int64_t rotaryDim = 0;
+  int64_t context = 0;
+  bool headNorms = false;
+  float epsilon = 1e-6f;
+  bool unitOffset = false;
+  KvLayout kv;
+};
+
+/// Causal attention of each query with positions 0 .. position + token, in blocks of 64 and spans of 512 positions.
+/// Memrefs: q f32 [maxTokens][heads * keyDim], kv i8 [regionBytes], o f32 [maxTokens][heads * valueDim].
+/// Score: fma over d ascending, then (* key scale) * scale. Block: m' = max(m, scores), c = exp(m - m'),
+/// p = exp(s - m'), l = fma(l, c, Σp by N2), o = o * c, then fma(p (* value scale), v, o), positions ascending. Spans are
+/// merged ascending in the same way: l = fma(l, b, L * a), o = fma(o, b, O * a). At last o / l.
+/// Tile: one (token, query head), index token * heads + head. Query head h reads kv head h / (heads / kvHeads).
+struct AttentionSpec {
+  int64_t maxTokens = 0;
+  int64_t heads = 0;
+  float scale = 1.0f;
+  KvLayout kv;
+};
+
+/// What a router makes of its logits before selecting.
+enum class RouterScore { none, softmax, sigmoid };
+
+/// Selects the topK largest scores, ties to the lowest index, in descending order. With renormalize the weights are
+/// divided by (their sum in rank order + renormEpsilon); then * factor when that is not 1. A NaN score ranks last; ids
+/// are distinct and in range whatever the logits. Memrefs: logits f32 [maxTokens][experts], ids i32 [maxTokens][topK],
+/// weights f32 [maxTokens][topK]. Tile: one token.
+struct RouterSpec {
+  int64_t maxTokens = 0;
+  int64_t experts = 0;
+  int64_t topK = 0;
+  RouterScore score = RouterScore::softmax;
+  bool renormalize = false;
+  float renormEpsilon = 0.0f;
+  float factor = 1.0f;
+};
+
+/// out = residual + (w0*y0, then fma(wj, yj, acc) in rank order). Memrefs: residual f32 [maxTokens][columns], y f32
+/// [maxTokens * topK][columns], weights f32 [maxTokens][topK], out f32 [maxTokens][columns]; out may be residual.
+/// Tile: one token.
+struct CombineSpec {
+  int64_t maxTokens = 0;
+  int64_t columns = 0;
+  int64_t topK = 0;
+};
+
+/// Each check says whether a generator takes the spec; a generator is only called with one that passed.
+llvm::Error check(const EmbedSpec &spec);
+llvm::Error check(const NormSpec &spec);
+llvm::Error check(const QuantizeSpec &spec);
+llvm::Error checkKvLayout(const KvLayout &kv, int64_t heads);
+llvm::Error check(const RopeAppendSpec &spec);
+llvm::Error check(const AttentionSpec &spec);
+llvm::Error check(const RouterSpec &spec);
+llvm::Error check(const CombineSpec &spec);
+
+mlir::func::FuncOp buildEmbed(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
+                              const EmbedSpec &spec);
+mlir::func::FuncOp buildNorm(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
+                             const NormSpec &spec);
+mlir::func::FuncOp buildQuantize(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
+                                 const QuantizeSpec &spec);
+mlir::func::FuncOp buildRopeAppend(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
+                                   const RopeAppendSpec &spec);
+mlir::func::FuncOp buildAttention(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
+                                  const AttentionSpec &spec);
+mlir::func::FuncOp buildRouterTopk(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
+                                   const RouterSpec &spec);
+mlir::func::FuncOp buildCombine(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
+                                const CombineSpec &spec);
+
+/// Where quantized activations go: codes i8, scales f32, sums i32.
+struct ActivationMemrefs {
+  mlir::Value codes;
+  mlir::Value scales;
+  mlir::Value sums;
+};
+
+class FloatBuilder;
+
+/// Emits the quantization of one group (QuantizeSpec) whose values are `vectors` of 16 f32. For kernels that produce
+/// activations in registers.
+void quantizeGroup(FloatBuilder &builder, llvm::ArrayRef<mlir::Value> vectors, const ActivationMemrefs &out,
+                   mlir::Value token, mlir::Value group);
+/// The factor s of NormSpec over `count` values of x from [row.., first] on.
+mlir::Value emitNormFactor(FloatBuilder &builder, mlir::Value x, llvm::ArrayRef<mlir::Value> row, mlir::Value first,
+                           int64_t count, float epsilon);
+/// (x * factor) * w, or * (w + 1), of one vector.
+mlir::Value emitNormed(FloatBuilder &builder, mlir::Value x, mlir::Value factor, mlir::Value w, bool unitOffset);
+/// Appends the types of codes, scales and sums.
+void appendActivationTypes(llvm::SmallVectorImpl<mlir::Type> &types, mlir::Builder &builder, int64_t maxTokens,
+                           int64_t columns, int64_t group);
+
+} // namespace moec
+
+#endif
