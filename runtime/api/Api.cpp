@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The exported table: argument checks, then the functions of the runtime on the descriptor that was linked in.
+#include "runtime/api/Model.h"
+#include "runtime/base/Checked.h"
+#include "runtime/base/Status.h"
+#include "runtime/session/Session.h"
+
+#include <stddef.h>
+#include <string.h>
+
+extern "C" __attribute__((visibility("default"))) const moert_model_descriptor moert_model_v1;
+
+namespace moert {
+
+static moert_status plan(const moert_open_options *options, moert_plan_info *info, moert_error *error) {
+  if (!info)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "the place for the plan is null");
+  moert_open_options copy;
+  Settings settings;
+  Plan computed = {};
+  if (moert_status status = checkDescriptor(moert_model_v1, error))
+    return status;
+  if (moert_status status = resolveOptions(moert_model_v1, options, copy, settings, error))
+    return status;
+  moert_status status = makePlan(moert_model_v1, settings, computed, error);
+  *info = computed.info;
+  return status;
+}
+
+static moert_status open(const moert_open_options *options, moert_model **model, moert_error *error) {
+  return openModel(moert_model_v1, options, Hooks{}, model, error);
+}
+
+static moert_status modelInfo(const moert_model *model, moert_model_info *info, moert_error *error) {
+  if (!model || !info)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "the model or the place for its description is null");
+  const moert_model_descriptor &d = *model->descriptor;
+  *info = {d.model_name,
+           d.target_name,
+           d.vocab_size,
+           model->settings.context,
+           d.max_chunk,
+           d.num_layers,
+           d.num_experts,
+           d.top_k,
+           d.generation.num_stop_ids,
+           d.generation.stop_ids,
+           d.generation.temperature,
+           d.generation.top_p,
+           d.generation.top_k,
+           d.report_json};
+  return MOERT_STATUS_OK;
+}
+
+static moert_status modelPlan(const moert_model *model, moert_plan_info *info, moert_error *error) {
+  if (!model || !info)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "the model or the place for the plan is null");
+  *info = model->plan.info;
+  return MOERT_STATUS_OK;
+}
+
+//===--- text -----------------------------------------------------------------------------------------------------===//
+
+static void *allocateScratch(void *ledger, size_t sizeBytes) {
+  Region region;
+  return region.create(*static_cast<Ledger *>(ledger), sizeBytes, Populate::OnTouch) ? region.data : nullptr;
+}
+
+static void releaseScratch(void *ledger, void *block, size_t sizeBytes) {
+  if (!block)
+    return;
+  uint64_t rounded = roundUp(sizeBytes, kPageBytes);
+  Region region = {static_cast<uint8_t *>(block), rounded, rounded};
+  region.destroy(*static_cast<Ledger *>(ledger));
+}
+
+static moert_status checkText(const moert_model *model, const void *in, size_t inCount, const void *out,
+                              size_t capacity, const void *count, moert_error *error) {
+  if (!model || (!in && inCount) || (!out && capacity) || !count)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "the model, the input, the output or the place for the count is "
+                "null");
+  if (!model->hasTokenizer)
+    return fail(error, MOERT_STATUS_UNSUPPORTED, "'%s' was compiled without a tokenizer; use token ids",
+                model->descriptor->model_name);
+  return MOERT_STATUS_OK;
+}
+
+static moert_status tokenize(const moert_model *model, const char *text, size_t sizeBytes, uint32_t flags, int32_t *ids,
+                             size_t capacity, size_t *count, moert_error *error) {
+  if (moert_status status = checkText(model, text, sizeBytes, ids, capacity, count, error))
+    return status;
+  // The ledger is thread-safe and the only part of the model that changes.
+  ScratchAllocator allocator = {const_cast<Ledger *>(&model->ledger), allocateScratch, releaseScratch};
+  moert_status status = model->tokenizer.tokenize(text, sizeBytes, flags, allocator, ids, capacity, count);
+  if (status == MOERT_STATUS_OK)
+    return status;
+  return fail(error, status, status == MOERT_STATUS_NO_MEMORY
+                                 ? "no memory in the budget to tokenize %llu bytes; pass the text in smaller pieces"
+                                 : "cannot tokenize %llu bytes",
+              static_cast<unsigned long long>(sizeBytes));
+}
+
+static moert_status detokenize(const moert_model *model, const int32_t *ids, size_t count, char *text, size_t capacity,
+                               size_t *sizeBytes, moert_error *error) {
+  if (moert_status status = checkText(model, ids, count, text, capacity, sizeBytes, error))
+    return status;
+  moert_status status = model->tokenizer.detokenize(ids, count, text, capacity, sizeBytes);
+  if (status == MOERT_STATUS_INVALID_ARGUMENT && *sizeBytes < count) {
+    size_t index = *sizeBytes;
+    *sizeBytes = 0;
+    return fail(error, status, "token id %d at position %llu is not in the vocabulary: expected 0 to %u", ids[index],
+                static_cast<unsigned long long>(index), model->descriptor->vocab_size - 1);
+  }
+  return status == MOERT_STATUS_OK ? status : fail(error, status, "cannot detokenize");
+}
+
+//===--- sessions -------------------------------------------------------------------------------------------------===//
+
+static moert_status noSession(moert_error *error) {
+  return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "the session, or a place for a result, is null");
+}
+
+static moert_status prefill(moert_session *session, const int32_t *ids, size_t count, uint32_t chunk,
+                            moert_logits_callback onLogits, void *user, moert_error *error) {
+  if (!session)
+    return noSession(error);
+  BusyGuard guard(*session, error);
+  return guard.status ? guard.status : feedPrompt(*session, ids, count, chunk, onLogits, user, error);
+}
+
+static moert_status decode(moert_session *session, int32_t id, moert_error *error) {
+  if (!session)
+    return noSession(error);
+  BusyGuard guard(*session, error);
+  return guard.status ? guard.status : feedToken(*session, id, nullptr, nullptr, error);
+}
+
+static const float *logits(const moert_session *session) {
+  return session && session->hasLogits ? session->logits : nullptr;
+}
+
+static moert_status sample(moert_session *session, const moert_sampler_options *options, int32_t *id,
+                           moert_error *error) {
+  if (!session || !options || !id)
+    return noSession(error);
+  BusyGuard guard(*session, error);
+  return guard.status ? guard.status : sampleNext(*session, *options, *id, error);
+}
+
+static moert_status generate(moert_session *session, const int32_t *ids, size_t count,
+                             const moert_generate_options *options, int32_t *generated, size_t capacity,
+                             moert_generate_result *result, moert_error *error) {
+  moert_generate_result ignored;
+  moert_generate_result &out = result ? *result : ignored;
+  out = {MOERT_FINISH_ERROR, 0, 0, 0};
+  if (!session || !options)
+    return noSession(error);
+  constexpr uint32_t kSmallest = offsetof(moert_generate_options, sampler);
+  if (options->struct_bytes < kSmallest)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
+                "options.struct_bytes is %u, expected sizeof(moert_generate_options) = %u", options->struct_bytes,
+                static_cast<unsigned>(sizeof(moert_generate_options)));
+  moert_generate_options copy = {};
+  memcpy(&copy, options, minOf(options->struct_bytes, sizeof(copy)));
+  BusyGuard guard(*session, error);
+  return guard.status ? guard.status : generateText(*session, ids, count, copy, generated, capacity, out, error);
+}
+
+static void cancel(moert_session *session) {
+  if (session)
+    session->cancelled.store(1);
+}
+
+static moert_status reset(moert_session *session, moert_error *error) {
+  if (!session)
+    return noSession(error);
+  BusyGuard guard(*session, error);
+  return guard.status ? guard.status : resetSession(*session, error);
+}
+
+static uint64_t sessionLength(const moert_session *session) { return session ? session->length : 0; }
+
+static moert_status statistics(const moert_model *model, moert_statistics *out, moert_error *error) {
+  if (!model || !out)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "the model or the place for the statistics is null");
+  const PagerCounters &pages = model->pager.counters;
+  const ModelCounters &counters = model->counters;
+  *out = {pages.hits.load(),
+          pages.misses.load(),
+          pages.bytesRead.load(),
+          pages.stallNs.load(),
+          counters.joins.load(),
+          counters.tokensPrefilled.load(),
+          counters.tokensDecoded.load(),
+          counters.prefillNs.load(),
+          counters.decodeNs.load(),
+          model->ledger.usedBytes(),
+          model->ledger.peakBytes(),
+          model->settings.threads,
+          model->pager.useDirect};
+  return MOERT_STATUS_OK;
+}
+
+static const moert_api kApi = {MOERT_API_VERSION,
+                               sizeof(moert_api),
+                               plan,
+                               open,
+                               closeModel,
+                               modelInfo,
+                               modelPlan,
+                               tokenize,
+                               detokenize,
+                               createSession,
+                               destroySession,
+                               prefill,
+                               decode,
+                               logits,
+                               sample,
+                               generate,
+                               cancel,
+                               reset,
+                               sessionLength,
+                               statistics,
+                               statusName};
+
+} // namespace moert
+
+extern "C" __attribute__((visibility("default"))) const moert_api *moert_get_api(uint32_t version) {
+  return version == MOERT_API_VERSION ? &moert::kApi : nullptr;
+}

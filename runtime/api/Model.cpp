@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Opening and closing a model.
+#include "runtime/api/Model.h"
+
+#include "runtime/api/Features.h"
+#include "runtime/base/Status.h"
+
+#include <string.h>
+
+namespace moert {
+
+static uint32_t numExpertIndices(const moert_model_descriptor &d) {
+  return d.plan.num_expert_records ? d.num_layers * d.num_experts : 0;
+}
+
+/// One function for measuring and for placing, so that they cannot differ.
+static moert_model *placeModel(Carver &carver, const moert_model_descriptor &d, const Settings &settings,
+                               ModelStorage &storage) {
+  auto *model = carver.take<moert_model>(1);
+  uint64_t numSlots = d.plan.num_expert_records, numExperts = numExpertIndices(d);
+  storage.pager.records = carver.take<ExpertRecord>(numExperts);
+  storage.pager.slotOf = carver.take<int32_t>(numExperts);
+  storage.pager.slots = carver.take<PageSlot>(numSlots);
+  storage.pager.queue = carver.take<int32_t>(numSlots);
+  storage.pager.lanes = carver.take<Pager::Lane>(settings.readerLanes);
+  storage.ranges = carver.take<HomeRange>(settings.threads);
+  storage.workers = carver.take<ThreadPool::Worker>(settings.threads);
+  storage.tableOffsets = carver.take<uint64_t>(d.num_streamed_tables);
+  storage.directoryPiece = carver.take<uint8_t>(kDirectoryPieceBytes);
+  return model;
+}
+
+uint64_t measureModel(const moert_model_descriptor &d, const Settings &settings) {
+  Carver carver = {nullptr, 0};
+  ModelStorage storage;
+  placeModel(carver, d, settings, storage);
+  return carver.offset;
+}
+
+static moert_status createModel(const moert_model_descriptor &d, const Settings &settings, const Plan &plan,
+                                const Hooks &hooks, moert_model *&model, moert_error *error) {
+  Ledger ledger = {};
+  ledger.initialize(plan.info.budget_bytes);
+  ledger.failAfter(hooks.failRequest);
+  Region book;
+  char text[kSizeTextBytes];
+  if (!ledger.take(plan.info.code_bytes) || !book.create(ledger, plan.modelBookBytes, Populate::Now))
+    return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the model's tables (%s)",
+                sizeText(plan.modelBookBytes, text));
+  Carver carver = {book.data, 0};
+  ModelStorage storage;
+  // A region is zero-filled, and zero is the initial state of everything in the model.
+  model = placeModel(carver, d, settings, storage);
+  model->descriptor = &d;
+  model->settings = settings;
+  model->plan = plan;
+  model->hooks = hooks;
+  model->ledger = ledger;
+  model->book = book;
+  model->storage = storage;
+  return MOERT_STATUS_OK;
+}
+
+static moert_status fillModel(moert_model &model, const moert_open_options &options, moert_error *error) {
+  const moert_model_descriptor &d = *model.descriptor;
+  if (d.tokenizer.size_bytes) {
+    if (const char *problem = model.tokenizer.open(d.tokenizer.data, d.tokenizer.size_bytes, d.vocab_size))
+      return fail(error, MOERT_STATUS_CORRUPT, "the tokenizer tables of '%s' %s", d.model_name, problem);
+    model.hasTokenizer = true;
+  }
+  if (moert_status status = model.pack.open(d, options, model.hooks, error))
+    return status;
+  if (moert_status status = loadDirectory(model, error))
+    return status;
+  if (moert_status status = loadResident(model, error))
+    return status;
+  if (d.plan.num_expert_records) {
+    if (moert_status status = model.pager.create(model.ledger, model.pack, model.storage.pager, numExpertIndices(d),
+                                                 d.num_experts, static_cast<uint32_t>(model.plan.info.num_slots),
+                                                 d.plan.record_bytes, model.hooks.checkStates, error))
+      return status;
+    model.pager.probeDirect(model.pack);
+    if (moert_status status = model.pager.startLanes(model.ledger, model.settings.readerLanes, error))
+      return status;
+  }
+  if (moert_status status = model.pool.start(model.ledger, model.storage.ranges, model.storage.workers,
+                                             model.settings.threads, error))
+    return status;
+  bool allFit = model.plan.info.num_slots >= d.plan.num_expert_records;
+  return allFit && d.plan.num_expert_records ? model.pager.loadAll(error) : MOERT_STATUS_OK;
+}
+
+moert_status openModel(const moert_model_descriptor &d, const moert_open_options *options, const Hooks &hooks,
+                       moert_model **model, moert_error *error) {
+  if (!model)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "the place for the model is null");
+  *model = nullptr;
+  moert_open_options copy;
+  Settings settings;
+  Plan plan;
+  if (moert_status status = checkDescriptor(d, error))
+    return status;
+  if (moert_status status = checkFeatures(d, cpuFeatures(), error))
+    return status;
+  if (moert_status status = resolveOptions(d, options, copy, settings, error))
+    return status;
+  if (moert_status status = makePlan(d, settings, plan, error))
+    return status;
+  moert_model *opened = nullptr;
+  if (moert_status status = createModel(d, settings, plan, hooks, opened, error))
+    return status;
+  if (moert_status status = fillModel(*opened, copy, error)) {
+    closeModel(opened);
+    return status;
+  }
+  *model = opened;
+  return MOERT_STATUS_OK;
+}
+
+void closeModel(moert_model *model) {
+  if (!model)
+    return;
+  model->pool.stop(model->ledger);
+  model->pager.stop(model->ledger);
+  model->resident.destroy(model->ledger);
+  model->pack.close();
+  Ledger ledger = model->ledger;
+  Region book = model->book;
+  book.destroy(ledger);
+}
+
+} // namespace moert

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What open reads from the pack: the directory, which is hashed and checked record by record, and the resident weights.
+#include "runtime/api/Model.h"
+#include "runtime/base/Checked.h"
+#include "runtime/base/Hash.h"
+#include "runtime/base/Status.h"
+
+#include <string.h>
+
+namespace moert {
+
+static unsigned long long print(uint64_t value) { return static_cast<unsigned long long>(value); }
+
+static moert_status damaged(const moert_model &model, uint64_t index, const moepack_record &record, const char *problem,
+                            moert_error *error) {
+  char name[kPathBytes + 16];
+  return fail(error, MOERT_STATUS_CORRUPT,
+              "directory of '%s' is damaged: record %llu (kind %u, layer %d, expert %d, offset %llu, %llu bytes) %s",
+              model.pack.partName(model.pack.partOf(0), name), print(index), record.kind, record.layer, record.expert,
+              print(record.offset), print(record.bytes), problem);
+}
+
+static bool liesInPart(const PackFile &pack, const moepack_record &record) {
+  uint64_t end = 0;
+  if (!checkedAdd(record.offset, record.bytes, end) || end > pack.header.total_bytes)
+    return false;
+  const PackFile::Part &part = pack.partOf(record.offset);
+  return record.offset >= part.start && end <= part.start + part.bytes;
+}
+
+static moert_status addRecord(moert_model &model, uint64_t index, const moepack_record &record, uint64_t &numExperts,
+                              moert_error *error) {
+  const moert_model_descriptor &d = *model.descriptor;
+  const moepack_header &header = model.pack.header;
+  if (!liesInPart(model.pack, record))
+    return damaged(model, index, record, "does not lie in one part", error);
+  switch (record.kind) {
+  case MOEPACK_RECORD_RESIDENT:
+    if (record.offset < header.resident_offset || record.bytes > header.resident_bytes ||
+        record.offset - header.resident_offset > header.resident_bytes - record.bytes)
+      return damaged(model, index, record, "lies outside of the resident segment", error);
+    return MOERT_STATUS_OK;
+  case MOEPACK_RECORD_EXPERT: {
+    if (!d.plan.num_expert_records || record.layer < 0 || static_cast<uint32_t>(record.layer) >= d.num_layers ||
+        record.expert < 0 || static_cast<uint32_t>(record.expert) >= d.num_experts)
+      return damaged(model, index, record, "names a layer or expert that the model does not have", error);
+    if (record.offset % MOEPACK_PAGE_BYTES || record.bytes % MOEPACK_PAGE_BYTES || !record.bytes ||
+        record.bytes > d.plan.record_bytes)
+      return damaged(model, index, record, "is not aligned to 16384 bytes or is larger than a page slot", error);
+    ExpertRecord &entry =
+        model.storage.pager.records[static_cast<uint64_t>(record.layer) * d.num_experts + record.expert];
+    if (entry.bytes)
+      return damaged(model, index, record, "stands there twice", error);
+    entry = {record.offset, record.bytes, record.checksum};
+    ++numExperts;
+    return MOERT_STATUS_OK;
+  }
+  case MOEPACK_RECORD_ROWS:
+    for (uint32_t t = 0; t < d.num_streamed_tables; ++t) {
+      const moert_streamed_table &table = d.streamed_tables[t];
+      if (table.record != index)
+        continue;
+      uint64_t bytes = 0;
+      if (record.row_bytes != table.row_bytes || !checkedMul(table.num_rows, table.row_bytes + 8ull, bytes) ||
+          bytes != record.bytes)
+        return damaged(model, index, record, "has other rows than the model's table", error);
+      model.storage.tableOffsets[t] = record.offset;
+    }
+    return MOERT_STATUS_OK;
+  default:
+    return damaged(model, index, record, "has an unknown kind", error);
+  }
+}
+
+/// Calls `visit(index, record)` for each record, in order; stops at the first failure.
+template <typename Visit>
+static moert_status visitDirectory(moert_model &model, Hash128 *hash, moert_error *error, Visit visit) {
+  constexpr uint64_t kRecordsPerPiece = kDirectoryPieceBytes / sizeof(moepack_record);
+  const moepack_header &header = model.pack.header;
+  uint8_t *piece = model.storage.directoryPiece;
+  for (uint64_t first = 0; first < header.num_records; first += kRecordsPerPiece) {
+    uint64_t count = minOf(kRecordsPerPiece, header.num_records - first);
+    uint64_t bytes = count * sizeof(moepack_record);
+    if (moert_status status =
+            model.pack.read(header.directory_offset + first * sizeof(moepack_record), piece, bytes, false, error))
+      return status;
+    if (hash)
+      hash->update(piece, bytes);
+    for (uint64_t i = 0; i < count; ++i) {
+      moepack_record record;
+      memcpy(&record, piece + i * sizeof(record), sizeof(record));
+      if (moert_status status = visit(first + i, record))
+        return status;
+    }
+  }
+  return MOERT_STATUS_OK;
+}
+
+moert_status loadDirectory(moert_model &model, moert_error *error) {
+  const moert_model_descriptor &d = *model.descriptor;
+  char name[kPathBytes + 16];
+  model.pack.partName(model.pack.partOf(0), name);
+  Hash128 hash;
+  uint8_t digest[16];
+  hash.begin();
+  // First the hash alone: what a damaged directory says is not worth reporting.
+  auto nothing = [](uint64_t, const moepack_record &) { return MOERT_STATUS_OK; };
+  if (moert_status status = visitDirectory(model, &hash, error, nothing))
+    return status;
+  hash.finish(digest);
+  if (memcmp(digest, model.pack.header.weights_id, 16) != 0)
+    return fail(error, MOERT_STATUS_CORRUPT,
+                "directory of '%s' is damaged: its hash does not match the weights id in the header", name);
+  uint64_t numExperts = 0;
+  auto add = [&](uint64_t index, const moepack_record &record) {
+    return addRecord(model, index, record, numExperts, error);
+  };
+  if (moert_status status = visitDirectory(model, nullptr, error, add))
+    return status;
+  if (numExperts != d.plan.num_expert_records)
+    return fail(error, MOERT_STATUS_MISMATCH, "'%s' has %llu expert records, '%s' expects %llu", name,
+                print(numExperts), d.model_name, print(d.plan.num_expert_records));
+  for (uint32_t t = 0; t < d.num_streamed_tables; ++t)
+    if (!model.storage.tableOffsets[t])
+      return fail(error, MOERT_STATUS_MISMATCH, "'%s' has no row table at record %u, which '%s' reads", name,
+                  d.streamed_tables[t].record, d.model_name);
+  return MOERT_STATUS_OK;
+}
+
+moert_status loadResident(moert_model &model, moert_error *error) {
+  constexpr uint64_t kPieceBytes = 4ull << 20;
+  const moepack_header &header = model.pack.header;
+  char text[kSizeTextBytes], name[kPathBytes + 16];
+  if (!model.resident.create(model.ledger, header.resident_bytes, Populate::Now))
+    return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the resident weights (%s)",
+                sizeText(header.resident_bytes, text));
+  for (uint64_t done = 0; done < header.resident_bytes; done += kPieceBytes) {
+    uint64_t bytes = minOf(kPieceBytes, header.resident_bytes - done);
+    uint64_t offset = header.resident_offset + done;
+    if (moert_status status = model.pack.read(offset, model.resident.data + done, bytes, false, error))
+      return status;
+    model.pack.drop(offset, bytes);
+  }
+  return visitDirectory(model, nullptr, error, [&](uint64_t index, const moepack_record &record) {
+    if (record.kind != MOEPACK_RECORD_RESIDENT ||
+        hash64(model.resident.data + (record.offset - header.resident_offset), record.bytes) == record.checksum)
+      return MOERT_STATUS_OK;
+    const PackFile::Part &part = model.pack.partOf(record.offset);
+    return fail(error, MOERT_STATUS_CORRUPT,
+                "resident tensor at record %llu (layer %d) is damaged: checksum of %llu bytes at offset %llu of '%s' "
+                "does not match",
+                print(index), record.layer, print(record.bytes), print(record.offset - part.start),
+                model.pack.partName(part, name));
+  });
+}
+
+} // namespace moert

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The only place that includes xxhash.h.
+#include "runtime/base/Hash.h"
+
+#define XXH_INLINE_ALL
+#define XXH_VECTOR 0 /* XXH_SCALAR: no SIMD intrinsics in the runtime */
+#include <xxhash.h>
+
+namespace moert {
+
+static_assert(sizeof(XXH3_state_t) <= sizeof(Hash128::state) && alignof(XXH3_state_t) <= 64);
+
+static XXH3_state_t *stateOf(Hash128 &hash) { return reinterpret_cast<XXH3_state_t *>(hash.state); }
+
+uint64_t hash64(const void *data, size_t sizeBytes) { return XXH3_64bits(data, sizeBytes); }
+
+void Hash128::begin() {
+  memset(state, 0, sizeof(state));
+  XXH3_128bits_reset(stateOf(*this));
+}
+
+void Hash128::update(const void *data, size_t sizeBytes) { XXH3_128bits_update(stateOf(*this), data, sizeBytes); }
+
+void Hash128::finish(uint8_t (&digest)[16]) {
+  XXH128_hash_t hash = XXH3_128bits_digest(stateOf(*this));
+  memcpy(digest, &hash.low64, 8);
+  memcpy(digest + 8, &hash.high64, 8);
+}
+
+} // namespace moert

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The ledger and page ranges.
+#include "runtime/base/Memory.h"
+
+#include "runtime/base/Checked.h"
+
+namespace moert {
+
+bool Ledger::take(uint64_t sizeBytes) {
+  requests.fetchAdd(1);
+  uint64_t countdown = failCountdown.load();
+  if (countdown) {
+    failCountdown.store(countdown - 1);
+    if (countdown == 1)
+      return false;
+  }
+  uint64_t now = used.load();
+  uint64_t after = 0;
+  do {
+    if (!checkedAdd(now, sizeBytes, after) || after > limit.load())
+      return false;
+  } while (!used.compareExchange(now, after));
+  uint64_t most = peak.load();
+  while (after > most && !peak.compareExchange(most, after)) {
+  }
+  return true;
+}
+
+bool Region::create(Ledger &ledger, uint64_t bytes, Populate populate) {
+  *this = {};
+  if (bytes == 0)
+    return true;
+  uint64_t rounded = roundUp(bytes, kPageBytes);
+  bool now = populate != Populate::OnCommit;
+  if (rounded > Carver::kLimit || (now && !ledger.take(rounded)))
+    return false;
+  // The guards keep neighbouring mappings from being merged with ours (a huge page would then cover both), and turn an
+  // overrun into a fault. They take address space only.
+  auto *range = static_cast<uint8_t *>(reserveRange(rounded + 2 * kPageBytes));
+  if (range && now && !commitRange(range + kPageBytes, rounded)) {
+    releaseRange(range, rounded + 2 * kPageBytes);
+    range = nullptr;
+  }
+  if (!range) {
+    if (now)
+      ledger.give(rounded);
+    return false;
+  }
+  data = range + kPageBytes;
+  sizeBytes = rounded;
+  committedBytes = now ? rounded : 0;
+  if (populate == Populate::Now)
+    populateRange(data, rounded);
+  else
+    forbidHugePages(data, rounded);
+  return true;
+}
+
+bool Region::commit(Ledger &ledger, uint64_t bytes) {
+  uint64_t wanted = minOf(roundUp(bytes, kPageBytes), sizeBytes);
+  if (wanted <= committedBytes)
+    return bytes <= sizeBytes;
+  uint64_t more = wanted - committedBytes;
+  if (!ledger.take(more))
+    return false;
+  if (!commitRange(data + committedBytes, more)) {
+    ledger.give(more);
+    return false;
+  }
+  populateRange(data + committedBytes, more);
+  committedBytes = wanted;
+  return bytes <= sizeBytes;
+}
+
+bool Region::decommitAll(Ledger &ledger) {
+  if (committedBytes && !decommitRange(data, committedBytes))
+    return false;
+  ledger.give(committedBytes);
+  committedBytes = 0;
+  return true;
+}
+
+void Region::destroy(Ledger &ledger) {
+  if (data)
+    releaseRange(data - kPageBytes, sizeBytes + 2 * kPageBytes);
+  ledger.give(committedBytes);
+  *this = {};
+}
+
+} // namespace moert

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The ledger: the only way to memory. Every byte is accounted before it is taken, so that the budget cannot be passed.
+#ifndef RUNTIME_BASE_MEMORY_H
+#define RUNTIME_BASE_MEMORY_H
+
+#include "runtime/base/Atomic.h"
+#include "runtime/base/Platform.h"
+
+namespace moert {
+
+/// Accounts bytes against a limit. Thread-safe. Invariants: (1) used <= limit; (2) used <= peak.
+class Ledger {
+public:
+  void initialize(uint64_t limitBytes) { limit.store(limitBytes); }
+  /// False, and nothing is accounted, if the limit would be passed.
+  bool take(uint64_t sizeBytes);
+  void give(uint64_t sizeBytes) { used.fetchSub(sizeBytes); }
+  uint64_t usedBytes() const { return used.load(); }
+  uint64_t peakBytes() const { return peak.load(); }
+  uint64_t limitBytes() const { return limit.load(); }
+  /// Tests only: the `countdown`-th request from now fails (1 = the next one); 0 = none.
+  void failAfter(uint64_t countdown) { failCountdown.store(countdown); }
+  /// Requests so far.
+  uint64_t numRequests() const { return requests.load(); }
+
+private:
+  Atomic<uint64_t> limit, used, peak, failCountdown, requests;
+};
+
+/// What a region is for.
+enum class Populate : uint32_t {
+  Now,     /// resident from the start
+  OnTouch, /// accounted in full, resident page by page (stacks)
+  OnCommit /// address space; accounted and resident as far as `commit` went
+};
+
+/// A page-aligned range between two guard ranges, owned by its holder. Zero-filled memory is an empty region.
+struct Region {
+  uint8_t *data;
+  uint64_t sizeBytes;      /// a multiple of kPageBytes
+  uint64_t committedBytes; /// accounted in the ledger
+
+  /// False if the ledger or the system refuses; the region is then empty.
+  bool create(Ledger &ledger, uint64_t bytes, Populate populate);
+  /// Populate::OnCommit: makes [0, bytes) usable. False if refused; what was committed stays.
+  bool commit(Ledger &ledger, uint64_t bytes);
+  /// Populate::OnCommit: gives everything back, keeps the address space. False if the system refuses.
+  bool decommitAll(Ledger &ledger);
+  void destroy(Ledger &ledger);
+};
+
+/// Takes aligned pieces from a block, front to back. With `base` null it only measures.
+struct Carver {
+  uint8_t *base;
+  uint64_t offset;
+
+  template <typename T> T *take(uint64_t count) {
+    constexpr uint64_t kAlign = alignof(T) > 64 ? alignof(T) : 64;
+    offset = (offset + kAlign - 1) & ~(kAlign - 1);
+    uint64_t at = offset;
+    uint64_t bytes = 0;
+    // Saturation makes the total larger than any budget.
+    if (__builtin_mul_overflow(count, static_cast<uint64_t>(sizeof(T)), &bytes) || bytes > kLimit - offset)
+      bytes = kLimit - offset;
+    offset += bytes;
+    return base ? reinterpret_cast<T *>(base + at) : nullptr;
+  }
+  static constexpr uint64_t kLimit = 1ull << 56;
+};
+
+} // namespace moert
+#endif

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Linux and Android.
+#include "runtime/base/Platform.h"
+
+#include "runtime/base/Checked.h"
+#include "runtime/base/SystemCall.h"
+
+#include <elf.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+// Defined by the linker: the ELF header of the object that this code is linked into.
+extern "C" __attribute__((visibility("hidden"))) const Elf64_Ehdr __ehdr_start;
+
+namespace moert {
+
+//===--- files ----------------------------------------------------------------------------------------------------===//
+
+static long pointerArgument(const void *pointer) { return reinterpret_cast<long>(pointer); }
+
+int openFile(const char *path, bool direct) {
+  constexpr int kReadOnly = 0, kCloseOnExec = 02000000, kCurrentFolder = -100;
+  int flags = kReadOnly | kCloseOnExec | (direct ? kOpenDirect : 0);
+  long result;
+  do
+    result = systemCall(kSysOpenAt, kCurrentFolder, pointerArgument(path), flags, 0);
+  while (result == -kErrnoInterrupted);
+  return static_cast<int>(result);
+}
+
+void closeFile(int fd) {
+  if (fd >= 0)
+    systemCall(kSysClose, fd);
+}
+
+int64_t fileBytes(int fd) {
+  constexpr int kFromCurrent = 1, kFromEnd = 2, kFromStart = 0;
+  int64_t position = systemCall(kSysLseek, fd, 0, kFromCurrent);
+  if (position < 0)
+    return position;
+  int64_t bytes = systemCall(kSysLseek, fd, 0, kFromEnd);
+  systemCall(kSysLseek, fd, position, kFromStart);
+  return bytes;
+}
+
+int64_t readOnce(int fd, void *destination, uint64_t sizeBytes, uint64_t offset) {
+  return systemCall(kSysPread, fd, pointerArgument(destination), static_cast<long>(sizeBytes),
+                    static_cast<long>(offset));
+}
+
+void dropCached(int fd, uint64_t offset, uint64_t sizeBytes) {
+  constexpr int kDontNeed = 4;
+  systemCall(kSysFadvise, fd, static_cast<long>(offset), static_cast<long>(sizeBytes), kDontNeed);
+}
+
+const char *errnoText(int errnoValue) {
+  switch (errnoValue) {
+  case 1:
+    return "operation not permitted";
+  case 2:
+    return "no such file or directory";
+  case 5:
+    return "input/output error";
+  case 9:
+    return "bad file descriptor";
+  case 12:
+    return "out of memory";
+  case 13:
+    return "permission denied";
+  case 20:
+    return "a part of the path is not a directory";
+  case 21:
+    return "is a directory";
+  case 22:
+    return "invalid argument";
+  case 23:
+  case 24:
+    return "too many open files";
+  case 29:
+    return "not a regular file";
+  default:
+    return "system error";
+  }
+}
+
+//===--- memory ---------------------------------------------------------------------------------------------------===//
+
+void *reserveRange(uint64_t sizeBytes) {
+  void *address = mmap(nullptr, sizeBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return address == MAP_FAILED ? nullptr : address;
+}
+
+bool commitRange(void *address, uint64_t sizeBytes) {
+  return mprotect(address, sizeBytes, PROT_READ | PROT_WRITE) == 0;
+}
+
+bool decommitRange(void *address, uint64_t sizeBytes) {
+  return madvise(address, sizeBytes, MADV_DONTNEED) == 0 && mprotect(address, sizeBytes, PROT_NONE) == 0;
+}
+
+void forbidHugePages(void *address, uint64_t sizeBytes) {
+  constexpr int kNoHugePage = 15;
+  madvise(address, sizeBytes, kNoHugePage);
+}
+
+void releaseRange(void *address, uint64_t sizeBytes) {
+  if (address)
+    munmap(address, sizeBytes);
+}
+
+void populateRange(void *address, uint64_t sizeBytes) {
+  constexpr uint64_t kSmallestPage = 4096;
+  volatile uint8_t *bytes = static_cast<uint8_t *>(address);
+  for (uint64_t offset = 0; offset < sizeBytes; offset += kSmallestPage)
+    bytes[offset] = 0;
+}
+
+//===--- waiting and time -----------------------------------------------------------------------------------------===//
+
+void futexWait(const uint32_t *address, uint32_t expected) {
+  constexpr int kWaitPrivate = 128;
+  systemCall(kSysFutex, pointerArgument(address), kWaitPrivate, static_cast<long>(expected), 0);
+}
+
+void futexWake(const uint32_t *address, int count) {
+  constexpr int kWakePrivate = 129;
+  systemCall(kSysFutex, pointerArgument(address), kWakePrivate, count);
+}
+
+uint64_t monotonicNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000ull + static_cast<uint64_t>(now.tv_nsec);
+}
+
+//===--- processors -----------------------------------------------------------------------------------------------===//
+
+namespace {
+struct CpuMask {
+  uint64_t words[16]; // 1024 CPUs, as glibc's cpu_set_t
+  bool has(unsigned cpu) const { return (words[cpu / 64] >> (cpu % 64)) & 1; }
+};
+} // namespace
+
+static uint32_t readAffinity(CpuMask &mask) {
+  mask = {};
+  systemCall(kSysSchedGetAffinity, 0, sizeof(mask.words), pointerArgument(mask.words));
+  uint32_t count = 0;
+  for (uint64_t word : mask.words)
+    count += static_cast<uint32_t>(__builtin_popcountll(word));
+  return count;
+}
+
+uint32_t allowedCpus() {
+  CpuMask mask;
+  return static_cast<uint32_t>(maxOf(1, readAffinity(mask)));
+}
+
+#if defined(__aarch64__)
+/// Relative speed of a core as the kernel publishes it (1024 = fastest), 0 if unknown.
+static uint32_t cpuCapacity(unsigned cpu) {
+  char path[64] = "/sys/devices/system/cpu/cpu";
+  size_t length = strlen(path);
+  char digits[8];
+  unsigned numDigits = 0;
+  do
+    digits[numDigits++] = static_cast<char>('0' + cpu % 10);
+  while ((cpu /= 10) != 0);
+  while (numDigits)
+    path[length++] = digits[--numDigits];
+  memcpy(path + length, "/cpu_capacity", sizeof("/cpu_capacity"));
+  int fd = openFile(path, false);
+  if (fd < 0)
+    return 0;
+  char text[16];
+  int64_t bytes = readOnce(fd, text, sizeof(text), 0);
+  closeFile(fd);
+  uint32_t capacity = 0;
+  for (int64_t i = 0; i < bytes && text[i] >= '0' && text[i] <= '9'; ++i)
+    capacity = capacity * 10 + static_cast<uint32_t>(text[i] - '0');
+  return capacity;
+}
+#endif
+
+uint32_t usableCpus() {
+  CpuMask mask;
+  uint32_t count = static_cast<uint32_t>(maxOf(1, readAffinity(mask)));
+#if defined(__aarch64__)
+  constexpr unsigned kMaxCpus = 64;
+  uint32_t capacity[kMaxCpus] = {}, fastest = 0, fast = 0;
+  for (unsigned cpu = 0; cpu < kMaxCpus; ++cpu) {
+    capacity[cpu] = mask.has(cpu) ? cpuCapacity(cpu) : 0;
+    fastest = capacity[cpu] > fastest ? capacity[cpu] : fastest;
+  }
+  for (unsigned cpu = 0; cpu < kMaxCpus; ++cpu)
+    fast += capacity[cpu] && capacity[cpu] * 2 >= fastest;
+  if (fast)
+    count = fast;
+#endif
+  return count;
+}
+
+uint64_t ownMappedBytes() {
+  constexpr uint64_t kMappingUnit = 4096;
+  const auto *header = &__ehdr_start;
+  const auto *segments =
+      reinterpret_cast<const Elf64_Phdr *>(reinterpret_cast<const uint8_t *>(header) + header->e_phoff);
+  uint64_t total = 0;
+  for (unsigned i = 0; i < header->e_phnum; ++i) {
+    if (segments[i].p_type != PT_LOAD)
+      continue;
+    uint64_t begin = segments[i].p_vaddr & ~(kMappingUnit - 1);
+    total += roundUp(segments[i].p_vaddr + segments[i].p_memsz, kMappingUnit) - begin;
+  }
+  return total;
+}
+
+//===--- threads --------------------------------------------------------------------------------------------------===//
+
+int startThread(Thread &thread, void *stack, uint64_t stackBytes, ThreadMain main, void *argument) {
+  static_assert(sizeof(pthread_t) == sizeof(unsigned long));
+  pthread_attr_t attributes;
+  if (int status = pthread_attr_init(&attributes))
+    return status;
+  int status = pthread_attr_setstack(&attributes, stack, stackBytes);
+  pthread_t handle = {};
+  if (!status)
+    status = pthread_create(&handle, &attributes, main, argument);
+  pthread_attr_destroy(&attributes);
+  if (!status)
+    thread.handle = (unsigned long)handle;
+  return status;
+}
+
+void joinThread(Thread &thread) {
+  if (thread.handle)
+    pthread_join((pthread_t)thread.handle, nullptr);
+  thread.handle = 0;
+}
+
+} // namespace moert

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The operating system as the runtime sees it. File calls are raw system calls that answer `-errno`, since `errno`
+/// itself has different symbols in glibc and bionic. Everything else is in both C libraries (bionic API 28).
+#ifndef RUNTIME_BASE_PLATFORM_H
+#define RUNTIME_BASE_PLATFORM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace moert {
+
+/// Largest page of the kernels that we run on (Android since 15 may use 16 KiB). All memory is taken in this unit, so
+/// that the plan does not depend on the kernel.
+inline constexpr uint64_t kPageBytes = 16384;
+
+/// Errno values that are told apart; the same on every Linux architecture that we build for.
+inline constexpr int kErrnoInterrupted = 4;
+inline constexpr int kErrnoAgain = 11;
+
+/// Opens for reading. Negative errno on failure.
+int openFile(const char *path, bool direct);
+void closeFile(int fd);
+/// Bytes of a regular file (position is left alone), or negative errno.
+int64_t fileBytes(int fd);
+/// One read call, may be short; negative errno on failure.
+int64_t readOnce(int fd, void *destination, uint64_t sizeBytes, uint64_t offset);
+/// Tells the kernel that the range will not be read again soon.
+void dropCached(int fd, uint64_t offset, uint64_t sizeBytes);
+/// `no such file or directory` and the like for the few values that occur; `error N` otherwise.
+const char *errnoText(int errnoValue);
+
+/// Address space without memory; null on failure.
+void *reserveRange(uint64_t sizeBytes);
+/// Makes a page range of a reserved range usable. False if refused.
+bool commitRange(void *address, uint64_t sizeBytes);
+/// Gives memory of a committed range back; the range stays reserved. False if refused.
+bool decommitRange(void *address, uint64_t sizeBytes);
+/// Keeps a range that becomes resident bit by bit from being rounded up to huge pages.
+void forbidHugePages(void *address, uint64_t sizeBytes);
+void releaseRange(void *address, uint64_t sizeBytes);
+/// Touches every page, so that the memory is resident now.
+void populateRange(void *address, uint64_t sizeBytes);
+
+void futexWait(const uint32_t *address, uint32_t expected);
+void futexWake(const uint32_t *address, int count);
+uint64_t monotonicNs();
+/// CPUs that this process may use; on ARM only those of at least half the capacity of the fastest one.
+uint32_t usableCpus();
+/// CPUs that this process may use at all.
+uint32_t allowedCpus();
+/// Pages that the object which holds this code occupies when mapped, from its own program headers.
+uint64_t ownMappedBytes();
+
+using ThreadMain = void *(*)(void *);
+/// An opaque thread handle; zero is "none".
+struct Thread {
+  unsigned long handle;
+};
+/// Starts a thread on the given stack. 0 or an errno value.
+int startThread(Thread &thread, void *stack, uint64_t stackBytes, ThreadMain main, void *argument);
+void joinThread(Thread &thread);
+
+inline void cpuRelax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield" ::: "memory");
+#endif
+}
+
+} // namespace moert
+#endif

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Set-up of the pager and its reader threads. Every load is verified by the thread that read it.
+#include "runtime/base/Checked.h"
+#include "runtime/base/Hash.h"
+#include "runtime/base/Status.h"
+#include "runtime/pager/Pager.h"
+#include "runtime/plan/Plan.h"
+
+namespace moert {
+
+moert_status Pager::create(Ledger &ledger, const PackFile &packFile, const Storage &storage, uint32_t experts,
+                           uint32_t layerExperts, uint32_t slotCount, uint64_t bytesPerSlot, bool checkStates,
+                           moert_error *error) {
+  pack = &packFile;
+  records = storage.records;
+  slotOf = storage.slotOf;
+  slots = storage.slots;
+  queue = storage.queue;
+  lanes = storage.lanes;
+  numExperts = experts;
+  expertsPerLayer = layerExperts;
+  slotBytes = bytesPerSlot;
+  checks = checkStates;
+  firstEmpty = oldest = newest = -1;
+  uint64_t bytes = 0;
+  char text[kSizeTextBytes];
+  if (!checkedMul(slotCount, bytesPerSlot, bytes) || !memory.create(ledger, bytes, Populate::Now))
+    return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for %u expert slots (%s)", slotCount, sizeText(bytes, text));
+  numSlots = slotCount;
+  for (uint32_t e = 0; e < experts; ++e)
+    slotOf[e] = -1;
+  for (uint32_t s = slotCount; s-- > 0;)
+    release(static_cast<int32_t>(s));
+  return MOERT_STATUS_OK;
+}
+
+moert_status Pager::readRecord(int32_t expert, uint8_t *destination, bool direct, moert_error *error) const {
+  const ExpertRecord &record = records[expert];
+  if (moert_status status = pack->read(record.offset, destination, record.bytes, direct, error))
+    return status;
+  if (!direct)
+    pack->drop(record.offset, record.bytes);
+  if (hash64(destination, record.bytes) == record.checksum)
+    return MOERT_STATUS_OK;
+  char name[kPathBytes + 16];
+  const PackFile::Part &part = pack->partOf(record.offset);
+  return fail(error, MOERT_STATUS_CORRUPT,
+              "expert %d of layer %d is damaged: checksum of %llu bytes at offset %llu of '%s' does not match",
+              expert % static_cast<int32_t>(expertsPerLayer), expert / static_cast<int32_t>(expertsPerLayer),
+              static_cast<unsigned long long>(record.bytes),
+              static_cast<unsigned long long>(record.offset - part.start), pack->partName(part, name));
+}
+
+bool Pager::probeDirect(PackFile &writablePack) {
+  int32_t expert = 0;
+  while (static_cast<uint32_t>(expert) < numExperts && !hasExpert(expert))
+    ++expert;
+  if (static_cast<uint32_t>(expert) == numExperts || !writablePack.openDirect())
+    return false;
+  // Direct reads may succeed without filling the buffer (FUSE): only the checksum tells. Slot 0 is still empty.
+  useDirect = readRecord(expert, memory.data, true, nullptr) == MOERT_STATUS_OK;
+  if (!useDirect)
+    writablePack.closeDirect();
+  return useDirect;
+}
+
+moert_status Pager::startLanes(Ledger &ledger, uint32_t laneCount, moert_error *error) {
+  for (uint32_t i = 0; i < laneCount; ++i) {
+    Lane &lane = lanes[i];
+    lane.pager = this;
+    numLanes = i + 1;
+    if (!lane.stack.create(ledger, kStackBytes, Populate::OnTouch))
+      return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the stack of reader thread %u of %u (%llu bytes)",
+                  i + 1, laneCount, static_cast<unsigned long long>(kStackBytes));
+    if (int status = startThread(lane.thread, lane.stack.data, lane.stack.sizeBytes, laneMain, &lane))
+      return fail(error, MOERT_STATUS_NO_MEMORY, "the system refused reader thread %u of %u: %s (%d)", i + 1, laneCount,
+                  errnoText(status), status);
+  }
+  return MOERT_STATUS_OK;
+}
+
+void *Pager::laneMain(void *argument) {
+  Pager &pager = *static_cast<Lane *>(argument)->pager;
+  pager.mutex.lock();
+  for (;;) {
+    while (!pager.queueLength && !pager.stopping)
+      pager.work.wait(pager.mutex);
+    if (pager.stopping)
+      break;
+    int32_t slot = pager.queue[pager.queueHead];
+    pager.queueHead = (pager.queueHead + 1) % pager.numSlots;
+    --pager.queueLength;
+    ++pager.numReading;
+    int32_t expert = pager.slots[slot].expert;
+    uint8_t *destination = pager.memory.data + static_cast<uint64_t>(slot) * pager.slotBytes;
+    bool direct = pager.useDirect;
+    pager.mutex.unlock();
+    moert_error error;
+    error.status = MOERT_STATUS_OK;
+    moert_status status = pager.readRecord(expert, destination, direct, &error);
+    pager.mutex.lock();
+    if (status == MOERT_STATUS_OK)
+      pager.finishLoad(slot);
+    else
+      pager.failLoad(slot, error);
+  }
+  pager.mutex.unlock();
+  return nullptr;
+}
+
+moert_status Pager::loadAll(moert_error *error) {
+  Lock lock(mutex);
+  for (uint32_t e = 0; e < numExperts; ++e) {
+    int32_t slot = -1;
+    if (!hasExpert(static_cast<int32_t>(e)))
+      continue;
+    if (request(static_cast<int32_t>(e), true, slot) != PageRequest::Started)
+      return fail(error, MOERT_STATUS_INTERNAL, "no page slot for expert %u while all should fit", e);
+  }
+  moert_status status = MOERT_STATUS_OK;
+  for (uint32_t s = 0; s < numSlots; ++s) {
+    while (slots[s].state == SlotState::Loading)
+      loaded.wait(mutex);
+    if (slots[s].state == SlotState::Failed)
+      status = failure(error);
+    if (slots[s].pins)
+      unpin(static_cast<int32_t>(s));
+  }
+  return status;
+}
+
+void Pager::stop(Ledger &ledger) {
+  {
+    Lock lock(mutex);
+    stopping = true;
+    work.wakeAll();
+  }
+  for (uint32_t i = 0; i < numLanes; ++i) {
+    joinThread(lanes[i].thread);
+    lanes[i].stack.destroy(ledger);
+  }
+  numLanes = 0;
+  memory.destroy(ledger);
+}
+
+} // namespace moert

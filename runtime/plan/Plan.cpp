@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Bytes by class, the minimum, and the number of page slots under a budget.
+#include "runtime/plan/Plan.h"
+
+#include "runtime/api/Model.h"
+#include "runtime/base/Checked.h"
+#include "runtime/base/Platform.h"
+#include "runtime/base/Status.h"
+#include "runtime/session/Session.h"
+
+#include <string.h>
+
+namespace moert {
+
+moert_status checkDescriptor(const moert_model_descriptor &d, moert_error *error) {
+  if (memcmp(d.magic, "MOERTMDL", 8) != 0 || d.abi_version != MOERT_GENERATED_ABI_VERSION ||
+      d.struct_bytes != sizeof(moert_model_descriptor))
+    return fail(error, MOERT_STATUS_INTERNAL,
+                "model descriptor has abi version %u and %u bytes, expected version %u and %u bytes", d.abi_version,
+                d.struct_bytes, MOERT_GENERATED_ABI_VERSION, static_cast<unsigned>(sizeof(moert_model_descriptor)));
+  uint64_t logitsRow = 4ull * d.vocab_size, hiddenRow = 4ull * d.hidden_size;
+  CheckedSum hiddenEnd, logitsEnd;
+  hiddenEnd.add(d.hidden_offset);
+  hiddenEnd.addProduct(hiddenRow, d.max_chunk);
+  logitsEnd.add(d.logits_offset);
+  logitsEnd.addProduct(logitsRow, d.head_rows);
+  bool valid = d.vocab_size && d.context && d.max_chunk && d.head_rows && d.prefill && d.decode && d.head &&
+               hiddenEnd.valid && logitsEnd.valid && hiddenEnd.total <= d.plan.arena_bytes &&
+               logitsEnd.total <= d.plan.arena_bytes && d.plan.kv_block_bytes <= (1ull << 40);
+  if (d.plan.num_expert_records)
+    valid = valid && d.num_experts && d.top_k && d.top_k <= d.num_experts && d.plan.record_bytes &&
+            d.plan.record_bytes % kPageBytes == 0 && d.plan.record_bytes <= (1ull << 40) &&
+            d.plan.num_expert_records <= static_cast<uint64_t>(d.num_layers) * d.num_experts &&
+            d.plan.num_expert_records <= INT32_MAX &&
+            static_cast<uint64_t>(d.num_layers) * d.num_experts <= INT32_MAX &&
+            static_cast<uint64_t>(d.max_chunk) * d.top_k <= INT32_MAX;
+  if (!valid)
+    return fail(error, MOERT_STATUS_INTERNAL, "model descriptor of '%s' has sizes that do not fit together",
+                d.model_name ? d.model_name : "?");
+  return MOERT_STATUS_OK;
+}
+
+moert_status resolveOptions(const moert_model_descriptor &d, const moert_open_options *options,
+                            moert_open_options &copy, Settings &settings, moert_error *error) {
+  if (!options)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "options are null");
+  constexpr uint32_t kSmallest = offsetof(moert_open_options, pack_path);
+  if (options->struct_bytes < kSmallest)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "options.struct_bytes is %u, expected sizeof(moert_open_options) = %u",
+                options->struct_bytes, static_cast<unsigned>(sizeof(moert_open_options)));
+  copy = {};
+  memcpy(&copy, options, minOf(options->struct_bytes, sizeof(moert_open_options)));
+  if (copy.threads > kMaxThreads)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "options.threads is %u, expected 0 (automatic) to %u",
+                copy.threads, kMaxThreads);
+  if (copy.reader_lanes > kMaxReaderLanes)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "options.reader_lanes is %u, expected 0 (automatic) to %u",
+                copy.reader_lanes, kMaxReaderLanes);
+  if (copy.context > d.context)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
+                "options.context is %u, expected at most the compiled context %u; compile with a larger --context",
+                copy.context, d.context);
+  if (copy.max_sessions > kMaxSessions)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "options.max_sessions is %u, expected 0 (one) to %u",
+                copy.max_sessions, kMaxSessions);
+  settings.threads = copy.threads ? copy.threads : static_cast<uint32_t>(minOf(usableCpus(), kMaxThreads));
+  settings.readerLanes = d.plan.num_expert_records ? (copy.reader_lanes ? copy.reader_lanes : 2) : 0;
+  settings.context = copy.context ? copy.context : d.context;
+  settings.maxSessions = copy.max_sessions ? copy.max_sessions : 1;
+  settings.budgetBytes = copy.budget_bytes ? copy.budget_bytes : d.plan.default_budget_bytes;
+  return MOERT_STATUS_OK;
+}
+
+namespace {
+struct Consumer {
+  const char *name;
+  uint64_t bytes;
+};
+} // namespace
+
+static moert_status refuse(const moert_plan_info &info, const Settings &settings, moert_error *error) {
+  Consumer consumers[] = {{"expert slots", info.min_slots * info.slot_bytes},
+                          {"resident weights", info.resident_bytes},
+                          {"kv cache", info.kv_bytes},
+                          {"arena", info.arena_bytes},
+                          {"state", info.state_bytes},
+                          {"code", info.code_bytes},
+                          {"overhead", info.overhead_bytes}};
+  constexpr unsigned kNumConsumers = sizeof(consumers) / sizeof(consumers[0]);
+  for (unsigned i = 0; i < 3; ++i)
+    for (unsigned k = i + 1; k < kNumConsumers; ++k)
+      if (consumers[k].bytes > consumers[i].bytes) {
+        Consumer other = consumers[i];
+        consumers[i] = consumers[k];
+        consumers[k] = other;
+      }
+  char needed[kSizeTextBytes], given[kSizeTextBytes], largest[3][kSizeTextBytes];
+  return fail(error, MOERT_STATUS_BUDGET,
+              "needs %s, budget is %s (%s %s, %s %s, %s %s); raise the budget, or lower the context (now %u) or the "
+              "sessions (now %u)",
+              sizeText(info.min_bytes, needed), sizeText(info.budget_bytes, given), consumers[0].name,
+              sizeText(consumers[0].bytes, largest[0]), consumers[1].name, sizeText(consumers[1].bytes, largest[1]),
+              consumers[2].name, sizeText(consumers[2].bytes, largest[2]), settings.context, settings.maxSessions);
+}
+
+moert_status makePlan(const moert_model_descriptor &d, const Settings &settings, Plan &plan, moert_error *error) {
+  plan = {};
+  moert_plan_info &info = plan.info;
+  uint64_t numBlocks = (static_cast<uint64_t>(settings.context) + kBlockPositions - 1) / kBlockPositions;
+  uint64_t kvBytes = 0;
+  bool valid = checkedMul(numBlocks, d.plan.kv_block_bytes, kvBytes);
+  plan.kvBytes = roundUp(kvBytes, kPageBytes);
+  plan.arenaBytes = roundUp(d.plan.arena_bytes, kPageBytes);
+  // Two copies: a failed call restores the state that was before it.
+  plan.stateBytes = 2 * roundUp(minOf(d.plan.state_bytes, 1ull << 48), kPageBytes);
+  plan.sessionBookBytes = roundUp(measureSession(d), kPageBytes);
+  plan.modelBookBytes = roundUp(measureModel(d, settings), kPageBytes);
+  uint64_t numThreads = settings.threads - 1 + settings.readerLanes;
+
+  CheckedSum arena, kv, state, overhead, fixed;
+  arena.addProduct(plan.arenaBytes, settings.maxSessions);
+  kv.addProduct(plan.kvBytes, settings.maxSessions);
+  state.addProduct(plan.stateBytes, settings.maxSessions);
+  overhead.addProduct(plan.sessionBookBytes, settings.maxSessions);
+  overhead.addProduct(numThreads, roundUp(kStackBytes, kPageBytes));
+  overhead.add(plan.modelBookBytes);
+  info.resident_bytes = roundUp(d.plan.resident_bytes, kPageBytes);
+  info.arena_bytes = arena.total;
+  info.kv_bytes = kv.total;
+  info.state_bytes = state.total;
+  info.overhead_bytes = overhead.total;
+  info.code_bytes = ownMappedBytes();
+  const uint64_t classes[] = {info.resident_bytes, arena.total,    kv.total,
+                              state.total,         overhead.total, info.code_bytes};
+  for (uint64_t bytes : classes)
+    fixed.add(bytes);
+  info.slot_bytes = d.plan.num_expert_records ? d.plan.record_bytes : 0;
+  info.num_experts = d.plan.num_expert_records;
+  info.min_slots = minOf(info.num_experts, maxOf(d.plan.min_slots, info.num_experts ? 1 : 0));
+  CheckedSum all = fixed, least = fixed;
+  all.addProduct(info.num_experts, info.slot_bytes);
+  least.addProduct(info.min_slots, info.slot_bytes);
+  if (!valid || !arena.valid || !kv.valid || !state.valid || !overhead.valid || !all.valid || !least.valid)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "the plan for context %u and %u sessions passes 2^64 bytes",
+                settings.context, settings.maxSessions);
+  info.plan_bytes = all.total;
+  info.min_bytes = least.total;
+  info.budget_bytes = settings.budgetBytes ? settings.budgetBytes : info.plan_bytes;
+  if (info.budget_bytes < info.min_bytes) {
+    info.num_slots = info.min_slots;
+    info.planned_bytes = info.min_bytes;
+    return refuse(info, settings, error);
+  }
+  info.num_slots =
+      info.slot_bytes ? minOf(info.num_experts, (info.budget_bytes - fixed.total) / info.slot_bytes) : 0;
+  info.planned_bytes = fixed.total + info.num_slots * info.slot_bytes;
+  return MOERT_STATUS_OK;
+}
+
+} // namespace moert

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The memory plan: arithmetic on the descriptor's tables and the options. Opens no model file, allocates nothing.
+#ifndef RUNTIME_PLAN_PLAN_H
+#define RUNTIME_PLAN_PLAN_H
+
+#include "moert/Generated.h"
+#include "moert/moert.h"
+
+namespace moert {
+
+#ifndef MOERT_STACK_BYTES
+#define MOERT_STACK_BYTES (128 * 1024)
+#endif
+/// Stack of a compute or reader thread. Kernels use a few KiB; the rest is the C library's thread descriptor and margin.
+inline constexpr uint64_t kStackBytes = MOERT_STACK_BYTES;
+inline constexpr uint32_t kMaxThreads = 64;
+inline constexpr uint32_t kMaxReaderLanes = 16;
+inline constexpr uint32_t kMaxSessions = 1024;
+inline constexpr uint32_t kBlockPositions = 64;
+
+/// Options with every default replaced by its value.
+struct Settings {
+  uint32_t threads;
+  uint32_t readerLanes; /// 0 if the model has no experts
+  uint32_t context;
+  uint32_t maxSessions;
+  uint64_t budgetBytes; /// 0 = everything resident
+};
+
+struct Plan {
+  moert_plan_info info;
+  /// Of one session.
+  uint64_t arenaBytes, kvBytes, stateBytes, sessionBookBytes;
+  uint64_t modelBookBytes;
+};
+
+/// Checks the descriptor that was linked in: magic, versions, ranges.
+moert_status checkDescriptor(const moert_model_descriptor &descriptor, moert_error *error);
+/// Copies what the caller's version of the struct has, checks ranges, fills defaults.
+moert_status resolveOptions(const moert_model_descriptor &descriptor, const moert_open_options *options,
+                            moert_open_options &copy, Settings &settings, moert_error *error);
+/// Fills the plan. MOERT_STATUS_BUDGET if the budget is below the minimum; the plan is then filled too.
+moert_status makePlan(const moert_model_descriptor &descriptor, const Settings &settings, Plan &plan,
+                      moert_error *error);
+
+} // namespace moert
+#endif

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The calls that generated code makes into the runtime. Each answers 0 or `-moert_status`, and leaves its message in
+/// the session.
+#include "runtime/api/Model.h"
+#include "runtime/base/Hash.h"
+#include "runtime/base/Status.h"
+#include "runtime/session/Session.h"
+
+#include <string.h>
+
+namespace moert {
+
+static moert_session &sessionOf(moert_context *context) { return *static_cast<moert_session *>(context->runtime); }
+
+static int32_t launchKernel(moert_context *context, moert_kernel kernel, void *const *args, int64_t numTiles) {
+  moert_model &model = *sessionOf(context).model;
+  if (model.pool.launch(context, kernel, args, numTiles))
+    model.counters.joins.fetchAdd(1);
+  return 0;
+}
+
+static moert_status readRow(moert_session &session, uint32_t tableIndex, uint64_t row, uint8_t *destination) {
+  moert_model &model = *session.model;
+  const moert_streamed_table &table = model.descriptor->streamed_tables[tableIndex];
+  uint64_t stride = table.row_bytes + 8ull;
+  uint64_t offset = model.storage.tableOffsets[tableIndex] + row * stride;
+  if (moert_status status = model.pack.read(offset, session.row, stride, false, &session.error))
+    return status;
+  uint64_t expected;
+  memcpy(&expected, session.row + table.row_bytes, sizeof(expected));
+  if (hash64(session.row, table.row_bytes) != expected) {
+    char name[kPathBytes + 16];
+    const PackFile::Part &part = model.pack.partOf(offset);
+    return fail(&session.error, MOERT_STATUS_CORRUPT,
+                "row %llu of table %u is damaged: checksum of %u bytes at offset %llu of '%s' does not match",
+                static_cast<unsigned long long>(row), tableIndex, table.row_bytes,
+                static_cast<unsigned long long>(offset - part.start), model.pack.partName(part, name));
+  }
+  memcpy(destination, session.row, table.row_bytes);
+  return MOERT_STATUS_OK;
+}
+
+static int32_t readRows(moert_context *context, int32_t tableIndex, uint8_t *destination) {
+  moert_session &session = sessionOf(context);
+  const moert_model_descriptor &d = *session.model->descriptor;
+  if (tableIndex < 0 || static_cast<uint32_t>(tableIndex) >= d.num_streamed_tables)
+    return -fail(&session.error, MOERT_STATUS_INTERNAL, "generated code reads table %d of %u", tableIndex,
+                 d.num_streamed_tables);
+  const moert_streamed_table &table = d.streamed_tables[tableIndex];
+  for (int64_t i = 0; i < context->n; ++i) {
+    int32_t id = context->tokens[i];
+    if (id < 0 || static_cast<uint64_t>(id) >= table.num_rows)
+      return -fail(&session.error, MOERT_STATUS_INTERNAL, "table %d has %llu rows, token id %d was looked up", tableIndex,
+                   static_cast<unsigned long long>(table.num_rows), id);
+    if (moert_status status = readRow(session, static_cast<uint32_t>(tableIndex), static_cast<uint64_t>(id),
+                                      destination + static_cast<uint64_t>(i) * table.row_bytes))
+      return -status;
+  }
+  return 0;
+}
+
+static int32_t beginExperts(moert_context *context, int32_t layer, const int32_t *ids, int32_t topK) {
+  moert_session &session = sessionOf(context);
+  return -session.waves.begin(session.model->pager, *session.model->descriptor, layer, ids, context->n, topK,
+                              &session.error);
+}
+
+static int32_t nextWave(moert_context *context, int32_t) {
+  moert_session &session = sessionOf(context);
+  if (moert_status status = session.waves.next(session.model->pager, context->wave, &session.error))
+    return -status;
+  return context->wave.num_experts;
+}
+
+static int32_t poll(moert_context *context, int32_t layer) {
+  moert_session &session = sessionOf(context);
+  if (!session.cancelled.load())
+    return 0;
+  return -fail(&session.error, MOERT_STATUS_CANCELLED, "cancelled before layer %d", layer);
+}
+
+/// A hint, and without a predictor behind it there is nothing to gain: reads happen on demand.
+static int32_t prefetch(moert_context *, int32_t, const int32_t *, int32_t) { return 0; }
+
+const moert_calls kCalls = {MOERT_GENERATED_ABI_VERSION, 0, launchKernel, readRows, beginExperts, nextWave, poll,
+                            prefetch};
+
+} // namespace moert

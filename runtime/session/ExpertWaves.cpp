@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Counting sort of routed pairs and hand-out of waves.
+#include "runtime/session/ExpertWaves.h"
+
+#include "runtime/base/Status.h"
+
+#include <string.h>
+
+namespace moert {
+
+void ExpertWaves::place(Carver &carver, const moert_model_descriptor &d) {
+  uint64_t numExperts = d.plan.num_expert_records ? d.num_experts : 0;
+  uint64_t numPairs = numExperts ? static_cast<uint64_t>(d.max_chunk) * d.top_k : 0;
+  routed = carver.take<RoutedExpert>(numExperts);
+  counts = carver.take<int32_t>(numExperts + 1);
+  pairs = carver.take<int32_t>(numPairs);
+  wavePairs = carver.take<int32_t>(numPairs);
+  wavePairBegin = carver.take<int32_t>(numExperts + 1);
+  waveRecords = carver.take<const uint8_t *>(numExperts);
+}
+
+moert_status ExpertWaves::begin(Pager &pager, const moert_model_descriptor &d, int32_t layer, const int32_t *ids,
+                                int64_t numTokens, int32_t topK, moert_error *error) {
+  if (layer < 0 || static_cast<uint32_t>(layer) >= d.num_layers || topK < 1 || static_cast<uint32_t>(topK) > d.top_k ||
+      numTokens < 1 || numTokens > static_cast<int64_t>(d.max_chunk) || !d.plan.num_expert_records)
+    return fail(error, MOERT_STATUS_INTERNAL, "generated code asked for experts of layer %d, %d for each of %lld tokens",
+                layer, topK, static_cast<long long>(numTokens));
+  finish(pager);
+  int32_t numExperts = static_cast<int32_t>(d.num_experts);
+  int32_t numPairs = static_cast<int32_t>(numTokens) * topK;
+  memset(counts, 0, sizeof(int32_t) * (static_cast<size_t>(numExperts) + 1));
+  for (int32_t p = 0; p < numPairs; ++p) {
+    if (ids[p] < 0 || ids[p] >= numExperts || !pager.hasExpert(layer * numExperts + ids[p]))
+      return fail(error, MOERT_STATUS_INTERNAL, "router of layer %d chose expert %d, expected 0 to %d", layer, ids[p],
+                  numExperts - 1);
+    ++counts[ids[p] + 1];
+  }
+  for (int32_t e = 0; e < numExperts; ++e) {
+    int32_t begin = counts[e], end = begin + counts[e + 1];
+    counts[e + 1] = end;
+    if (begin != end)
+      routed[numRouted++] = {layer * numExperts + e, begin, end, -1, RoutedState::Waiting};
+  }
+  for (int32_t p = 0; p < numPairs; ++p)
+    pairs[counts[ids[p]]++] = p;
+
+  Lock lock(pager.mutex);
+  // What is there is pinned first, so that the misses do not push it out.
+  for (int32_t i = 0; i < numRouted; ++i)
+    if (pager.request(routed[i].expert, false, routed[i].slot) == PageRequest::Hit) {
+      routed[i].state = RoutedState::Requested;
+      pager.counters.hits.fetchAdd(1);
+    }
+  requestMissing(pager);
+  return MOERT_STATUS_OK;
+}
+
+void ExpertWaves::requestMissing(Pager &pager) {
+  for (; firstWaiting < numRouted; ++firstWaiting) {
+    RoutedExpert &entry = routed[firstWaiting];
+    if (entry.state != RoutedState::Waiting)
+      continue;
+    PageRequest result = pager.request(entry.expert, true, entry.slot);
+    if (result == PageRequest::NoSlot)
+      return;
+    entry.state = RoutedState::Requested;
+    if (result == PageRequest::Hit) {
+      pager.counters.hits.fetchAdd(1); // another session loaded it meanwhile
+    } else {
+      pager.counters.misses.fetchAdd(1);
+      pager.counters.bytesRead.fetchAdd(pager.records[entry.expert].bytes);
+    }
+  }
+}
+
+void ExpertWaves::dropWave(Pager &pager) {
+  for (int32_t i = 0; numComputing && i < numRouted; ++i) {
+    if (routed[i].state != RoutedState::Computing)
+      continue;
+    routed[i].state = RoutedState::Done;
+    ++numDone;
+    --numComputing;
+    pager.unpin(routed[i].slot);
+  }
+}
+
+moert_status ExpertWaves::collect(Pager &pager, moert_error *error) {
+  int32_t numPairs = 0;
+  for (int32_t i = 0; i < numRouted; ++i) {
+    RoutedExpert &entry = routed[i];
+    if (entry.state != RoutedState::Requested)
+      continue;
+    SlotState state = pager.slotAt(entry.slot).state;
+    if (state == SlotState::Failed)
+      return pager.failure(error);
+    if (state != SlotState::Pinned)
+      continue;
+    entry.state = RoutedState::Computing;
+    int32_t count = entry.pairEnd - entry.pairBegin;
+    waveRecords[numComputing] = pager.slotData(entry.slot);
+    wavePairBegin[numComputing++] = numPairs;
+    memcpy(wavePairs + numPairs, pairs + entry.pairBegin, sizeof(int32_t) * static_cast<size_t>(count));
+    numPairs += count;
+  }
+  wavePairBegin[numComputing] = numPairs;
+  return MOERT_STATUS_OK;
+}
+
+moert_status ExpertWaves::next(Pager &pager, moert_wave &wave, moert_error *error) {
+  Lock lock(pager.mutex);
+  dropWave(pager);
+  uint64_t waitBegin = 0;
+  for (;;) {
+    requestMissing(pager);
+    if (moert_status status = collect(pager, error))
+      return status;
+    if (pager.isBroken())
+      return fail(error, MOERT_STATUS_INTERNAL, "pager invariant (%d) does not hold", pager.assertState());
+    if (numComputing || numDone == numRouted)
+      break;
+    waitBegin = waitBegin ? waitBegin : monotonicNs();
+    pager.loaded.wait(pager.mutex);
+  }
+  if (waitBegin)
+    pager.counters.stallNs.fetchAdd(monotonicNs() - waitBegin);
+  wave.num_experts = numComputing;
+  wave.records = waveRecords;
+  wave.pair_begin = wavePairBegin;
+  wave.pairs = wavePairs;
+  return MOERT_STATUS_OK;
+}
+
+void ExpertWaves::finish(Pager &pager) {
+  if (numRouted) {
+    Lock lock(pager.mutex);
+    for (int32_t i = 0; i < numRouted; ++i)
+      if (routed[i].state == RoutedState::Requested || routed[i].state == RoutedState::Computing)
+        pager.unpin(routed[i].slot);
+  }
+  numRouted = numDone = numComputing = firstWaiting = 0;
+}
+
+} // namespace moert

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// One session's side of the pager: the experts that a chunk needs in a layer, sorted, and handed out in waves as they
+/// become resident. Works with any number of slots from one up.
+#ifndef RUNTIME_SESSION_EXPERTWAVES_H
+#define RUNTIME_SESSION_EXPERTWAVES_H
+
+#include "moert/Generated.h"
+#include "runtime/base/Memory.h"
+#include "runtime/pager/Pager.h"
+
+namespace moert {
+
+/// waiting -> requested (its slot is pinned for us) -> computing (in the current wave) -> done (pin dropped).
+enum class RoutedState : uint32_t { Waiting, Requested, Computing, Done };
+
+struct RoutedExpert {
+  int32_t expert;             /// layer * experts + expert
+  int32_t pairBegin, pairEnd; /// in `pairs`
+  int32_t slot;
+  RoutedState state;
+};
+
+/// Zero-filled memory is a valid object without a request. Invariant: a pin is held exactly for each expert that is
+/// requested or computing.
+class ExpertWaves {
+public:
+  /// Takes the arrays from the session's region.
+  void place(Carver &carver, const moert_model_descriptor &descriptor);
+  /// Sorts the (token, rank) pairs by expert and issues reads for what is missing, as far as slots are free.
+  moert_status begin(Pager &pager, const moert_model_descriptor &descriptor, int32_t layer, const int32_t *ids,
+                     int64_t numTokens, int32_t topK, moert_error *error);
+  /// Drops the pins of the last wave, waits for the next experts, fills `wave`; no experts = all are done.
+  moert_status next(Pager &pager, moert_wave &wave, moert_error *error);
+  /// Drops all pins; called when an entry function returns.
+  void finish(Pager &pager);
+
+private:
+  void dropWave(Pager &pager);
+  void requestMissing(Pager &pager);
+  moert_status collect(Pager &pager, moert_error *error);
+
+  RoutedExpert *routed; /// [num_experts]
+  int32_t *counts;      /// [num_experts + 1]
+  int32_t *pairs;       /// [max_chunk * top_k], sorted by expert, ascending inside
+  int32_t *wavePairs, *wavePairBegin;
+  const uint8_t **waveRecords;
+  int32_t numRouted, numDone, numComputing, firstWaiting;
+};
+
+} // namespace moert
+#endif

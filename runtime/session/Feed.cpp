@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Feeding tokens: prefill in chunks, decode, logits. The length moves only when everything of a token or chunk is done.
+#include "runtime/api/Model.h"
+#include "runtime/base/Checked.h"
+#include "runtime/base/Status.h"
+#include "runtime/sampler/Sampler.h"
+#include "runtime/session/Session.h"
+
+#include <string.h>
+
+namespace moert {
+
+static unsigned long long print(uint64_t value) { return static_cast<unsigned long long>(value); }
+
+moert_status checkIds(const moert_session &session, const int32_t *ids, size_t count, moert_error *error) {
+  uint32_t vocabulary = session.model->descriptor->vocab_size, context = session.model->settings.context;
+  if (count == 0)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "the prompt is empty, expected at least 1 token");
+  if (!ids)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "the token ids are null");
+  if (count > context - session.length)
+    return fail(error, MOERT_STATUS_CONTEXT_FULL,
+                "%llu tokens do not fit: the context is %u tokens and the session holds %llu; shorten the prompt or "
+                "compile with a larger --context",
+                print(count), context, print(session.length));
+  for (size_t i = 0; i < count; ++i)
+    if (ids[i] < 0 || static_cast<uint32_t>(ids[i]) >= vocabulary)
+      return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "token id %d at position %llu is not in the vocabulary: expected "
+                  "0 to %u", ids[i], print(i), vocabulary - 1);
+  return MOERT_STATUS_OK;
+}
+
+static moert_status runEntry(moert_session &session, moert_entry entry, const char *name, int64_t n, uint64_t position,
+                             const int32_t *tokens, moert_error *error) {
+  moert_context &context = session.context;
+  context.n = n;
+  context.position = static_cast<int64_t>(position);
+  context.tokens = tokens;
+  context.wave = {};
+  session.error.status = MOERT_STATUS_OK;
+  int32_t result = entry(&context);
+  session.waves.finish(session.model->pager);
+  if (result == 0)
+    return MOERT_STATUS_OK;
+  if (session.error.status == MOERT_STATUS_OK)
+    return fail(error, MOERT_STATUS_INTERNAL, "the generated function '%s' answered %d", name, result);
+  if (error)
+    *error = session.error;
+  return session.error.status;
+}
+
+static moert_status commitKv(moert_session &session, uint64_t numTokens, moert_error *error) {
+  const moert_model &model = *session.model;
+  uint64_t blocks = (session.length + numTokens + kBlockPositions - 1) / kBlockPositions;
+  uint64_t bytes = blocks * model.descriptor->plan.kv_block_bytes;
+  if (session.kv.commit(session.model->ledger, bytes))
+    return MOERT_STATUS_OK;
+  char text[kSizeTextBytes];
+  return fail(error, MOERT_STATUS_NO_MEMORY, "no memory to grow the kv cache to %s for %llu tokens",
+              sizeText(bytes, text), print(session.length + numTokens));
+}
+
+/// Logits of hidden rows [0, n): of all of them if there is a callback, else of the last one.
+static moert_status runHead(moert_session &session, uint64_t n, moert_logits_callback onLogits, void *user,
+                            moert_error *error) {
+  const moert_model_descriptor &d = *session.model->descriptor;
+  const float *rows = reinterpret_cast<const float *>(session.arena.data + d.logits_offset);
+  uint64_t first = onLogits ? 0 : n - 1;
+  while (first < n) {
+    uint64_t count = minOf(n - first, d.head_rows);
+    if (moert_status status =
+            runEntry(session, d.head, "head", static_cast<int64_t>(count), first, session.context.tokens, error))
+      return status;
+    for (uint64_t i = 0; onLogits && i < count; ++i)
+      if (onLogits(user, session.length + first + i, rows + i * d.vocab_size, d.vocab_size) != 0)
+        return fail(error, MOERT_STATUS_CANCELLED, "cancelled by the logits callback at position %llu",
+                    print(session.length + first + i));
+    first += count;
+    if (first == n)
+      memcpy(session.logits, rows + (count - 1) * d.vocab_size, sizeof(float) * d.vocab_size);
+  }
+  session.hasLogits = true;
+  return MOERT_STATUS_OK;
+}
+
+/// Feeds n tokens; on failure the session is as before.
+static moert_status feed(moert_session &session, moert_entry entry, const char *name, const int32_t *ids, uint64_t n,
+                         bool wantLogits, moert_logits_callback onLogits, void *user, moert_error *error) {
+  if (session.cancelled.load())
+    return fail(error, MOERT_STATUS_CANCELLED, "cancelled before token %llu", print(session.length));
+  if (moert_status status = commitKv(session, n, error))
+    return status;
+  uint8_t *copy = session.state.data + session.stateBytes;
+  if (session.stateBytes)
+    memcpy(copy, session.state.data, session.stateBytes);
+  moert_status status = runEntry(session, entry, name, static_cast<int64_t>(n), session.length, ids, error);
+  if (status == MOERT_STATUS_OK && wantLogits)
+    status = runHead(session, n, onLogits, user, error);
+  if (status == MOERT_STATUS_OK)
+    session.length += n;
+  else if (session.stateBytes)
+    memcpy(session.state.data, copy, session.stateBytes);
+  return status;
+}
+
+/// A cancel ends one call.
+static moert_status endCall(moert_session &session, moert_status status) {
+  if (status == MOERT_STATUS_CANCELLED)
+    session.cancelled.store(0);
+  return status;
+}
+
+moert_status feedPrompt(moert_session &session, const int32_t *ids, size_t count, uint32_t chunk,
+                        moert_logits_callback onLogits, void *user, moert_error *error) {
+  moert_model &model = *session.model;
+  const moert_model_descriptor &d = *model.descriptor;
+  if (chunk > d.max_chunk)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "chunk is %u, expected 1 to %u (or 0 for the largest)", chunk,
+                d.max_chunk);
+  if (moert_status status = checkIds(session, ids, count, error))
+    return status;
+  uint64_t step = chunk ? chunk : d.max_chunk, begin = monotonicNs();
+  moert_status status = MOERT_STATUS_OK;
+  for (uint64_t done = 0; status == MOERT_STATUS_OK && done < count;) {
+    uint64_t n = minOf(step, count - done);
+    bool wantLogits = onLogits || done + n == count;
+    status = feed(session, d.prefill, "prefill", ids + done, n, wantLogits, onLogits, user, error);
+    if (status != MOERT_STATUS_OK)
+      break;
+    session.hasLogits = wantLogits;
+    done += n;
+    model.counters.tokensPrefilled.fetchAdd(n);
+  }
+  model.counters.prefillNs.fetchAdd(monotonicNs() - begin);
+  return endCall(session, status);
+}
+
+moert_status feedToken(moert_session &session, int32_t id, moert_logits_callback onLogits, void *user,
+                       moert_error *error) {
+  moert_model &model = *session.model;
+  if (moert_status status = checkIds(session, &id, 1, error))
+    return status;
+  uint64_t begin = monotonicNs();
+  moert_status status = feed(session, model.descriptor->decode, "decode", &id, 1, true, onLogits, user, error);
+  model.counters.decodeNs.fetchAdd(monotonicNs() - begin);
+  if (status == MOERT_STATUS_OK)
+    model.counters.tokensDecoded.fetchAdd(1);
+  return endCall(session, status);
+}
+
+moert_status sampleNext(moert_session &session, const moert_sampler_options &options, int32_t &id, moert_error *error) {
+  if (const char *problem = checkSamplerOptions(options))
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "sampler options: %s (top_k %d)", problem, options.top_k);
+  if (!session.hasLogits)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "there are no logits to sample from; feed a token first");
+  id = sampleToken(session.logits, session.model->descriptor->vocab_size, options, session.length,
+                   session.samplerScratch);
+  return MOERT_STATUS_OK;
+}
+
+} // namespace moert
