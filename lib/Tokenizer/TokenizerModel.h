@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A byte-level BPE tokenizer as values, and the writer of the tables that the runtime reads. Part of the link step.
+/// Main source: include/moert/TokenizerBlob.h.
+#ifndef LIB_TOKENIZER_TOKENIZERMODEL_H
+#define LIB_TOKENIZER_TOKENIZERMODEL_H
+
+#include "llvm/Support/Error.h"
+#include "moert/TokenizerBlob.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace moec {
+
+/// Two neighbouring tokens that become one. The index of a merge is its rank.
+struct TokenMerge {
+  uint32_t left;
+  uint32_t right;
+  uint32_t result;
+};
+
+/// A token that is recognized in the text before it is cut into words.
+struct AddedToken {
+  uint32_t id;
+  bool special;
+};
+
+struct TokenizerModel {
+  uint32_t vocabSize = 0; // of the model; ids from tokens.size() on are padding
+  bool normalizeNfc = false;
+  moetok_pattern pattern = MOETOK_PATTERN_QWEN2;
+  std::vector<std::string> tokens; // bytes by id
+  std::vector<TokenMerge> merges;
+  std::vector<AddedToken> added;
+  std::array<uint32_t, 256> byteIds = {};
+};
+
+/// Checks a model and writes its tables.
+///
+/// Errors: ids outside the tokens, a merge given twice or whose result is not the two texts in one, a byte whose token is
+///         another text, an empty or repeated added token, a token longer than MOETOK_MAX_TOKEN_BYTES, more than 4 GiB.
+///         Each message continues "<file>: ".
+llvm::Expected<std::vector<uint8_t>> writeTokenizerBlob(const TokenizerModel &model);
+
+} // namespace moec
+#endif
