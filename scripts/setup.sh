@@ -43,10 +43,10 @@ check_system() {
   name=$(. /etc/os-release 2>/dev/null && echo "${ID:-unknown} ${VERSION_ID:-}")
   machine=$(uname -m)
   command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
-    fail "this system ($name, $machine) has no apt; supported is Debian 12 on x86_64, see README.md for the list of packages"
+    fail "this system ($name, $machine) has no apt; supported is Debian 12 on x86_64 (package list: README.md)"
   case "$name/$machine" in
     "debian 12"*/x86_64) ;;
-    *) note "this system is $name on $machine: untested. Supported is Debian 12 on x86_64; going on all the same." ;;
+    *) note "this system is $name on $machine: untested (supported: Debian 12 on x86_64); going on all the same" ;;
   esac
 }
 
@@ -83,7 +83,7 @@ check_available() {
   mapfile -t lacking < <(unavailable_packages "$@")
   [ ${#lacking[@]} -eq 0 ] && return
   note "${#lacking[@]} of the packages are not in the package lists yet; refreshing the lists (apt-get update)"
-  as_root apt-get update -q 2>&1 | sed 's/^/    /' || note "apt-get update failed; going on with the lists that are there"
+  as_root apt-get update -q 2>&1 | sed 's/^/    /' || note "apt-get update failed; going on with the present lists"
   mapfile -t lacking < <(unavailable_packages "$@")
   [ ${#lacking[@]} -eq 0 ] && return
   printf 'moec: these packages are in none of the configured package sources:\n' >&2

@@ -38,7 +38,9 @@ results=$BUILD/test/results.json
 rm -f "$results"
 # A test that hangs is a failure with a name, not a run without an end.
 flags=(-v -o "$results" -j "$(build_jobs)" --order=smart)
-if /usr/bin/python3 -c 'import psutil' 2>/dev/null; then flags+=(--timeout "$([ "$slow" -eq 1 ] && echo 3600 || echo 600)"); fi
+if /usr/bin/python3 -c 'import psutil' 2>/dev/null; then
+  flags+=(--timeout "$([ "$slow" -eq 1 ] && echo 3600 || echo 600)")
+fi
 where=("$BUILD/test")
 if [ "$slow" -eq 1 ]; then
   flags+=(--param slow=1)

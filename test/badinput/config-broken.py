@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s
-"""config.json missing, cut, without a key, with a wrong type, absurd, or of another family: one message that says which."""
+"""config.json missing, cut, without a key, with a wrong type, absurd, or of another family: one clear message."""
 import os
 
 from brokenmodel import Checkpoint, compile_broken

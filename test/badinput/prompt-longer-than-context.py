@@ -4,4 +4,5 @@
 from moectest import comma, compiled, expect_error, heldout_ids, run
 
 prefix = compiled("int8", "host", "--context", 64)
-expect_error(run(prefix, "--ids", comma(heldout_ids(65)), "--max-tokens", 1, "--greedy", code=None), "65", "64", "context")
+refused = run(prefix, "--ids", comma(heldout_ids(65)), "--max-tokens", 1, "--greedy", code=None)
+expect_error(refused, "65", "64", "context")

@@ -5,4 +5,5 @@ from moectest import compiled, expect_error, run
 
 prefix = compiled("mixed")
 for bad in (-1, 2048, 2 ** 31 - 1):
-    expect_error(run(prefix, f"--ids=46,{bad},258", "--max-tokens", 2, "--greedy", code=None), str(bad), ("2047", "2048"))
+    refused = run(prefix, "--ids", f"46,{bad},258", "--max-tokens", 2, "--greedy", code=None)
+    expect_error(refused, str(bad), ("2047", "2048"))
