@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Where each value of a stored weight matrix lies. The one definition for the pack writer, the kernel generators, the
+/// interpreter and `moe-pack`. Main source: docs/pack-format.md ("Layout families").
+#ifndef LIB_PACK_LAYOUT_H
+#define LIB_PACK_LAYOUT_H
+
+#include "lib/Quant/Encoding.h"
+#include "lib/Target/Isa.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <cstdint>
+
+namespace moec {
+
+/// Place of one code: its first byte, and for i4 the half of that byte (0 low, 1 high), else 0.
+struct CodeLocation {
+  int64_t byteOffset = 0;
+  int nibble = 0;
+};
+
+/// The stored form of a matrix [rows, cols] in one encoding and family. A value type; all functions are const and cheap.
+/// Rows are padded to whole row tiles with zeros (code 0, scale 0). Tiles lie one behind the other, so that a range of
+/// tiles is a range of bytes.
+class Layout {
+public:
+  /// Errors: what `checkEncoding` refuses, no rows, or a size beyond 2^62 bytes; `what` names the tensor.
+  static llvm::Expected<Layout> create(LayoutFamily family, int64_t rows, int64_t cols, Encoding encoding,
+                                       llvm::StringRef what);
+
+  LayoutFamily family() const { return layoutFamily; }
+  int64_t rows() const { return numRows; }
+  int64_t cols() const { return numCols; }
+  const Encoding &encoding() const { return rowEncoding; }
+
+  /// Rows of a tile: 16 for f32 and for the x86 family, 8 for integers of the arm64 family.
+  int64_t rowTile() const;
+  int64_t numRowTiles() const { return (numRows + rowTile() - 1) / rowTile(); }
+  int64_t numGroups() const { return rowEncoding.numGroups(numCols); }
+  /// Bytes of one block: the codes of (row tile, group) and the scales behind them. For f32: bytes of one column of a
+  /// row tile.
+  int64_t blockBytes() const;
+  /// Bytes of one row tile.
+  int64_t tileBytes() const;
+  /// Bytes of the matrix, rows padded.
+  int64_t totalBytes() const { return numRowTiles() * tileBytes(); }
+
+  /// What is added to a code to store it: 128 (i8) or 8 (i4) in the x86 family, whose instructions take unsigned bytes;
+  /// 0 elsewhere. The integer product is sum(stored * x) - codeBias() * sum(x).
+  int codeBias() const;
+
+  /// Shapes: row < padded rows, k < cols.
+  CodeLocation locate(int64_t row, int64_t k) const;
+  /// First byte of the f16 scale of (row, group). Integer encodings only.
+  int64_t scaleOffset(int64_t row, int64_t group) const;
+
+  /// Writes row tile `tile` to `out` [tileBytes()]. `codes` holds the rows of the tile that exist, [n][cols], and `scales`
+  /// their f16 bits, [n][numGroups()]; n = min(rowTile(), rows() - tile * rowTile()).
+  void packTile(int64_t tile, llvm::ArrayRef<int8_t> codes, llvm::ArrayRef<uint16_t> scales,
+                llvm::MutableArrayRef<uint8_t> out) const;
+  /// The same for f32: `values` [n][cols].
+  void packTile(int64_t tile, llvm::ArrayRef<float> values, llvm::MutableArrayRef<uint8_t> out) const;
+
+  /// Reads one row of a whole stored matrix `bytes` [totalBytes()]: `codes` [cols], `scales` [numGroups()].
+  void unpackRow(llvm::ArrayRef<uint8_t> bytes, int64_t row, llvm::MutableArrayRef<int8_t> codes,
+                 llvm::MutableArrayRef<uint16_t> scales) const;
+  /// The same for f32: `values` [cols].
+  void unpackRow(llvm::ArrayRef<uint8_t> bytes, int64_t row, llvm::MutableArrayRef<float> values) const;
+
+private:
+  Layout(LayoutFamily family, int64_t rows, int64_t cols, Encoding encoding)
+      : layoutFamily(family), numRows(rows), numCols(cols), rowEncoding(encoding) {}
+
+  bool isArm64() const { return layoutFamily == LayoutFamily::Arm64; }
+  int64_t rowsInTile(int64_t tile) const;
+
+  LayoutFamily layoutFamily;
+  int64_t numRows, numCols;
+  Encoding rowEncoding;
+};
+
+} // namespace moec
+
+#endif
