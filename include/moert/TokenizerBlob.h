@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /// \file
 /// The tokenizer tables inside a compiled model: byte-level BPE as one relocatable little-endian blob. Written by
-/// lib/Tokenizer at compile time, read by runtime/tokenizer. Every offset is from the start of the blob and a multiple of
-/// four; the blob itself is 8-byte aligned. Main source: docs/architecture.md, "Tokenizer".
+/// lib/Tokenizer at compile time, read by runtime/tokenizer. Every offset is from the start of the blob and a multiple
+/// of four; the blob itself is 8-byte aligned. Main source: docs/architecture.md, "Tokenizer".
 #ifndef MOERT_TOKENIZERBLOB_H
 #define MOERT_TOKENIZERBLOB_H
 

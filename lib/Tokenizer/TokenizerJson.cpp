@@ -3,11 +3,12 @@
 /// Reads tokenizer.json of a checkpoint into a TokenizerModel. Part of the import step.
 #include "lib/Tokenizer/TokenizerJson.h"
 
+#include "lib/Support/Fault.h"
+#include "lib/Support/Json.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/Twine.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <optional>
 
@@ -15,7 +16,6 @@ using llvm::Error;
 using llvm::Expected;
 using llvm::StringRef;
 using llvm::Twine;
-namespace json = llvm::json;
 
 namespace moec {
 
@@ -30,48 +30,60 @@ struct KnownPattern {
 /// another tokenizer.
 constexpr KnownPattern kPatterns[] = {
     {MOETOK_PATTERN_QWEN2,
-     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
+     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|)"
+     R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
     {MOETOK_PATTERN_QWEN35,
-     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
+     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}|)"
+     R"( ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
 };
 
-/// What a value is, for messages.
-std::string describe(const json::Value *value) {
-  if (!value)
-    return "nothing";
-  std::string text;
-  llvm::raw_string_ostream(text) << *value;
-  // Long enough for a regex, short enough for a line.
-  return text.size() > 200 ? text.substr(0, 200) + "..." : text;
+/// Members of an object; each gives nothing where the member is missing or of another kind.
+std::optional<StringRef> stringAt(const JsonObject &object, StringRef key) {
+  const Json *value = object.find(key);
+  const std::string *text = value ? value->asString() : nullptr;
+  return text ? std::optional<StringRef>(*text) : std::nullopt;
 }
+
+const JsonObject *objectAt(const JsonObject &object, StringRef key) {
+  const Json *value = object.find(key);
+  return value ? value->asObject() : nullptr;
+}
+
+const JsonArray *arrayAt(const JsonObject &object, StringRef key) {
+  const Json *value = object.find(key);
+  return value ? value->asArray() : nullptr;
+}
+
+bool isFalse(const Json *value) { return value && value->asBool() == false; }
+bool isAbsent(const Json *value) { return !value || value->isNull(); }
 
 class Reader {
 public:
   Reader(StringRef name, TokenizerModel &model) : name(name), model(model) {}
 
-  Error read(const json::Value &root);
+  Error read(const Json &root);
 
 private:
   Error fault(const Twine &path, const Twine &text) const {
-    return llvm::createStringError(std::make_error_code(std::errc::invalid_argument), name + ": " + path + ": " + text);
+    return moec::fault(name + ": " + path + ": " + text);
   }
-  Error expects(const Twine &path, const Twine &what, const json::Value *found) const {
-    return fault(path, "expected " + what + ", but found " + describe(found));
+  Error expects(const Twine &path, const Twine &what, const Json *found) const {
+    return fault(path, "expected " + what + ", but found " + (found ? found->describe() : "nothing"));
   }
-  /// The option may be absent, null or `neutral`.
-  Error expectNeutral(const json::Object &object, const Twine &path, StringRef key, const json::Value &neutral) const;
+  /// An option that must be off: absent, null, false or an empty text.
+  Error expectOff(const JsonObject &object, const Twine &path, StringRef key) const;
 
-  Error readOptions(const json::Object &bpe);
-  Error readVocab(const json::Object &bpe);
+  Error readOptions(const JsonObject &bpe);
+  Error readVocab(const JsonObject &bpe);
   Error placeToken(const Twine &path, int64_t id, StringRef bytes);
-  Error readMerges(const json::Object &bpe);
-  Error readMerge(size_t rank, const json::Value &entry);
-  Error readAdded(const json::Object &root);
-  Error readAddedToken(size_t index, const json::Value &entry);
-  Error readNormalizer(const json::Value *normalizer);
-  Error readPreTokenizer(const json::Value *preTokenizer);
-  Error readSplit(const json::Object &split);
-  Error checkOutputSide(const json::Object &root) const;
+  Error readMerges(const JsonObject &bpe);
+  Error readMerge(size_t rank, const Json &entry);
+  Error readAdded(const JsonObject &root);
+  Error readAddedToken(size_t index, const Json &entry);
+  Error readNormalizer(const Json *normalizer);
+  Error readPreTokenizer(const Json *preTokenizer);
+  Error readSplit(const JsonObject &split);
+  Error checkOutputSide(const JsonObject &root) const;
   Error checkDense() const;
 
   StringRef name;
@@ -80,29 +92,27 @@ private:
   std::vector<bool> placed;           // by id
 };
 
-Error Reader::expectNeutral(const json::Object &object, const Twine &path, StringRef key,
-                            const json::Value &neutral) const {
-  const json::Value *value = object.get(key);
-  if (!value || value->kind() == json::Value::Null || *value == neutral)
+Error Reader::expectOff(const JsonObject &object, const Twine &path, StringRef key) const {
+  const Json *value = object.find(key);
+  const std::string *text = value ? value->asString() : nullptr;
+  if (isAbsent(value) || isFalse(value) || (text && text->empty()))
     return Error::success();
-  return expects(path + "." + key, describe(&neutral), value);
+  return expects(path + "." + key, "none, since the runtime does without it", value);
 }
 
-Error Reader::readOptions(const json::Object &bpe) {
-  if (bpe.getString("type") != StringRef("BPE"))
-    return expects("model.type", "\"BPE\"", bpe.get("type"));
-  for (StringRef key : {"byte_fallback", "ignore_merges"})
-    if (Error error = expectNeutral(bpe, "model", key, false))
+Error Reader::readOptions(const JsonObject &bpe) {
+  if (stringAt(bpe, "type") != StringRef("BPE"))
+    return expects("model.type", "\"BPE\"", bpe.find("type"));
+  for (StringRef key :
+       {"byte_fallback", "ignore_merges", "continuing_subword_prefix", "end_of_word_suffix", "dropout"})
+    if (Error error = expectOff(bpe, "model", key))
       return error;
-  for (StringRef key : {"continuing_subword_prefix", "end_of_word_suffix"})
-    if (Error error = expectNeutral(bpe, "model", key, ""))
-      return error;
-  return expectNeutral(bpe, "model", "dropout", nullptr);
+  return Error::success();
 }
 
 Error Reader::placeToken(const Twine &path, int64_t id, StringRef bytes) {
   if (id < 0 || id >= static_cast<int64_t>(model.vocabSize))
-    return fault(path, "expected an id from 0 to " + Twine(model.vocabSize) + " - 1 (vocab_size of the config), but found " +
+    return fault(path, "expected an id below " + Twine(model.vocabSize) + " (vocab_size of the config), but found " +
                            Twine(id));
   size_t index = static_cast<size_t>(id);
   if (index >= model.tokens.size()) {
@@ -116,17 +126,17 @@ Error Reader::placeToken(const Twine &path, int64_t id, StringRef bytes) {
   return Error::success();
 }
 
-Error Reader::readVocab(const json::Object &bpe) {
-  const json::Object *vocab = bpe.getObject("vocab");
+Error Reader::readVocab(const JsonObject &bpe) {
+  const JsonObject *vocab = objectAt(bpe, "vocab");
   if (!vocab)
-    return expects("model.vocab", "an object from token to id", bpe.get("vocab"));
+    return expects("model.vocab", "an object from token to id", bpe.find("vocab"));
   model.byteIds.fill(UINT32_MAX);
-  for (const auto &entry : *vocab) {
-    StringRef text = entry.first;
+  for (const JsonMember &entry : vocab->members()) {
+    StringRef text = entry.key;
     std::string path = ("model.vocab[\"" + text + "\"]").str(), bytes;
-    std::optional<int64_t> id = entry.second.getAsInteger();
+    std::optional<int64_t> id = entry.value.asInt64();
     if (!id)
-      return expects(path, "an id", &entry.second);
+      return expects(path, "an id", &entry.value);
     if (!decodeByteLevel(text, bytes))
       return fault(path, "expected only the 256 code points of byte-level BPE");
     if (*id >= 0 && static_cast<size_t>(*id) < placed.size() && placed[*id])
@@ -140,14 +150,15 @@ Error Reader::readVocab(const json::Object &bpe) {
   return Error::success();
 }
 
-Error Reader::readMerge(size_t rank, const json::Value &entry) {
+Error Reader::readMerge(size_t rank, const Json &entry) {
   std::string path = ("model.merges[" + Twine(rank) + "]").str();
   StringRef left, right;
-  if (std::optional<StringRef> text = entry.getAsString()) {
-    std::tie(left, right) = text->split(' ');
-  } else if (const json::Array *pair = entry.getAsArray(); pair && pair->size() == 2) {
-    left = (*pair)[0].getAsString().value_or("");
-    right = (*pair)[1].getAsString().value_or("");
+  if (const std::string *text = entry.asString()) {
+    std::tie(left, right) = StringRef(*text).split(' ');
+  } else if (const JsonArray *pair = entry.asArray(); pair && pair->size() == 2) {
+    const std::string *first = (*pair)[0].asString(), *second = (*pair)[1].asString();
+    left = first ? StringRef(*first) : StringRef();
+    right = second ? StringRef(*second) : StringRef();
   }
   if (left.empty() || right.empty() || right.contains(' '))
     return expects(path, "two tokens, as \"a b\" or [\"a\", \"b\"]", &entry);
@@ -164,45 +175,46 @@ Error Reader::readMerge(size_t rank, const json::Value &entry) {
   return Error::success();
 }
 
-Error Reader::readMerges(const json::Object &bpe) {
-  const json::Array *merges = bpe.getArray("merges");
+Error Reader::readMerges(const JsonObject &bpe) {
+  const JsonArray *merges = arrayAt(bpe, "merges");
   if (!merges)
-    return expects("model.merges", "an array", bpe.get("merges"));
+    return expects("model.merges", "an array", bpe.find("merges"));
   for (auto [rank, entry] : llvm::enumerate(*merges))
     if (Error error = readMerge(rank, entry))
       return error;
   return Error::success();
 }
 
-Error Reader::readAddedToken(size_t index, const json::Value &entry) {
+Error Reader::readAddedToken(size_t index, const Json &entry) {
   std::string path = ("added_tokens[" + Twine(index) + "]").str();
-  const json::Object *token = entry.getAsObject();
+  const JsonObject *token = entry.asObject();
   if (!token)
     return expects(path, "an object", &entry);
-  std::optional<int64_t> id = token->getInteger("id");
-  std::optional<StringRef> content = token->getString("content");
+  std::optional<int64_t> id = token->find("id") ? token->find("id")->asInt64() : std::nullopt;
+  std::optional<StringRef> content = stringAt(*token, "content");
   if (!id)
-    return expects(path + ".id", "an id", token->get("id"));
+    return expects(path + ".id", "an id", token->find("id"));
   if (!content || content->empty())
-    return expects(path + ".content", "a text", token->get("content"));
+    return expects(path + ".content", "a text", token->find("content"));
   for (StringRef key : {"single_word", "lstrip", "rstrip"})
-    if (Error error = expectNeutral(*token, path, key, false))
+    if (Error error = expectOff(*token, path, key))
       return error;
   // A token looked for after normalization may match where the text as written has none.
   if (model.normalizeNfc)
-    if (Error error = expectNeutral(*token, path, "normalized", false))
+    if (Error error = expectOff(*token, path, "normalized"))
       return error;
   if (Error error = placeToken(path, *id, *content))
     return error;
-  model.added.push_back({static_cast<uint32_t>(*id), token->getBoolean("special").value_or(false)});
+  const Json *special = token->find("special");
+  model.added.push_back({static_cast<uint32_t>(*id), special && special->asBool() == true});
   return Error::success();
 }
 
-Error Reader::readAdded(const json::Object &root) {
-  const json::Value *value = root.get("added_tokens");
-  if (!value || value->kind() == json::Value::Null)
+Error Reader::readAdded(const JsonObject &root) {
+  const Json *value = root.find("added_tokens");
+  if (isAbsent(value))
     return Error::success();
-  const json::Array *tokens = value->getAsArray();
+  const JsonArray *tokens = value->asArray();
   if (!tokens)
     return expects("added_tokens", "an array", value);
   for (auto [index, entry] : llvm::enumerate(*tokens))
@@ -211,54 +223,53 @@ Error Reader::readAdded(const json::Object &root) {
   return Error::success();
 }
 
-Error Reader::readNormalizer(const json::Value *normalizer) {
-  if (!normalizer || normalizer->kind() == json::Value::Null)
+Error Reader::readNormalizer(const Json *normalizer) {
+  if (isAbsent(normalizer))
     return Error::success();
-  const json::Object *object = normalizer->getAsObject();
-  if (!object || object->getString("type") != StringRef("NFC"))
+  const JsonObject *object = normalizer->asObject();
+  if (!object || stringAt(*object, "type") != StringRef("NFC"))
     return expects("normalizer", "null or {\"type\": \"NFC\"}", normalizer);
   model.normalizeNfc = true;
   return Error::success();
 }
 
-Error Reader::readSplit(const json::Object &split) {
+Error Reader::readSplit(const JsonObject &split) {
   std::string path = "pre_tokenizer.pretokenizers[0]";
-  const json::Object *pattern = split.getObject("pattern");
-  std::optional<StringRef> regex = pattern ? pattern->getString("Regex") : std::nullopt;
+  const JsonObject *pattern = objectAt(split, "pattern");
+  std::optional<StringRef> regex = pattern ? stringAt(*pattern, "Regex") : std::nullopt;
   const KnownPattern *known =
       llvm::find_if(kPatterns, [&](const KnownPattern &candidate) { return regex && *regex == candidate.text; });
   if (known == std::end(kPatterns))
-    return expects(path + ".pattern", "the split regex of Qwen2 and Qwen3 or that of Qwen3.5", split.get("pattern"));
-  if (split.getString("behavior") != StringRef("Isolated"))
-    return expects(path + ".behavior", "\"Isolated\"", split.get("behavior"));
+    return expects(path + ".pattern", "the split regex of Qwen2 and Qwen3 or that of Qwen3.5", pattern ? pattern->find("Regex") : split.find("pattern"));
+  if (stringAt(split, "behavior") != StringRef("Isolated"))
+    return expects(path + ".behavior", "\"Isolated\"", split.find("behavior"));
   model.pattern = known->id;
-  return expectNeutral(split, path, "invert", false);
+  return expectOff(split, path, "invert");
 }
 
-Error Reader::readPreTokenizer(const json::Value *preTokenizer) {
-  const json::Object *object = preTokenizer ? preTokenizer->getAsObject() : nullptr;
-  const json::Array *parts = object ? object->getArray("pretokenizers") : nullptr;
-  if (!parts || object->getString("type") != StringRef("Sequence") || parts->size() != 2)
+Error Reader::readPreTokenizer(const Json *preTokenizer) {
+  const JsonObject *object = preTokenizer ? preTokenizer->asObject() : nullptr;
+  const JsonArray *parts = object ? arrayAt(*object, "pretokenizers") : nullptr;
+  if (!parts || stringAt(*object, "type") != StringRef("Sequence") || parts->size() != 2)
     return expects("pre_tokenizer", "a Sequence of Split and ByteLevel", preTokenizer);
-  const json::Object *split = (*parts)[0].getAsObject(), *byteLevel = (*parts)[1].getAsObject();
-  if (!split || split->getString("type") != StringRef("Split"))
+  const JsonObject *split = (*parts)[0].asObject(), *byteLevel = (*parts)[1].asObject();
+  if (!split || stringAt(*split, "type") != StringRef("Split"))
     return expects("pre_tokenizer.pretokenizers[0]", "a Split", &(*parts)[0]);
-  if (!byteLevel || byteLevel->getString("type") != StringRef("ByteLevel"))
+  if (!byteLevel || stringAt(*byteLevel, "type") != StringRef("ByteLevel"))
     return expects("pre_tokenizer.pretokenizers[1]", "ByteLevel", &(*parts)[1]);
   for (StringRef key : {"add_prefix_space", "use_regex"}) {
     // Both are true where they are absent.
-    if (byteLevel->getBoolean(key) != std::optional<bool>(false))
-      return expects("pre_tokenizer.pretokenizers[1]." + key, "false", byteLevel->get(key));
+    if (!isFalse(byteLevel->find(key)))
+      return expects("pre_tokenizer.pretokenizers[1]." + key, "false", byteLevel->find(key));
   }
   return readSplit(*split);
 }
 
-Error Reader::checkOutputSide(const json::Object &root) const {
+Error Reader::checkOutputSide(const JsonObject &root) const {
   for (StringRef key : {"decoder", "post_processor"}) {
-    const json::Value *value = root.get(key);
-    const json::Object *object = value ? value->getAsObject() : nullptr;
-    bool absent = !value || value->kind() == json::Value::Null;
-    if (!absent && (!object || object->getString("type") != StringRef("ByteLevel")))
+    const Json *value = root.find(key);
+    const JsonObject *object = value ? value->asObject() : nullptr;
+    if (!isAbsent(value) && (!object || stringAt(*object, "type") != StringRef("ByteLevel")))
       return expects(key, "null or ByteLevel", value);
   }
   return Error::success();
@@ -272,16 +283,16 @@ Error Reader::checkDense() const {
   return Error::success();
 }
 
-Error Reader::read(const json::Value &root) {
-  const json::Object *object = root.getAsObject();
-  const json::Object *bpe = object ? object->getObject("model") : nullptr;
+Error Reader::read(const Json &root) {
+  const JsonObject *object = root.asObject();
+  const JsonObject *bpe = object ? objectAt(*object, "model") : nullptr;
   if (!bpe)
-    return expects("model", "an object", object ? object->get("model") : &root);
+    return expects("model", "an object", object ? object->find("model") : &root);
   if (Error error = readOptions(*bpe))
     return error;
-  if (Error error = readNormalizer(object->get("normalizer")))
+  if (Error error = readNormalizer(object->find("normalizer")))
     return error;
-  if (Error error = readPreTokenizer(object->get("pre_tokenizer")))
+  if (Error error = readPreTokenizer(object->find("pre_tokenizer")))
     return error;
   if (Error error = checkOutputSide(*object))
     return error;
@@ -294,31 +305,33 @@ Error Reader::read(const json::Value &root) {
   return checkDense();
 }
 
-} // namespace
-
-Expected<TokenizerModel> readTokenizerJson(StringRef text, StringRef name, uint32_t vocabSize) {
-  Expected<json::Value> root = json::parse(text);
-  if (!root)
-    return llvm::createStringError(std::make_error_code(std::errc::invalid_argument),
-                                   name + ": expected JSON: " + llvm::toString(root.takeError()));
+Expected<TokenizerModel> readTokenizer(const Json &root, StringRef name, uint32_t vocabSize) {
   TokenizerModel model;
   model.vocabSize = vocabSize;
-  if (Error error = Reader(name, model).read(*root))
+  if (Error error = Reader(name, model).read(root))
     return error;
   return model;
 }
 
+} // namespace
+
+Expected<TokenizerModel> readTokenizerJson(StringRef text, StringRef name, uint32_t vocabSize) {
+  Expected<Json> root = parseJson(text, name);
+  if (!root)
+    return root.takeError();
+  return readTokenizer(*root, name, vocabSize);
+}
+
 Expected<std::vector<uint8_t>> buildTokenizerBlob(StringRef path, uint32_t vocabSize) {
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> file = llvm::MemoryBuffer::getFile(path);
-  if (!file)
-    return llvm::createStringError(file.getError(), "cannot read " + path + ": " + file.getError().message());
-  Expected<TokenizerModel> model = readTokenizerJson((*file)->getBuffer(), path, vocabSize);
+  Expected<Json> root = parseJsonFile(path);
+  if (!root)
+    return root.takeError();
+  Expected<TokenizerModel> model = readTokenizer(*root, path, vocabSize);
   if (!model)
     return model.takeError();
   Expected<std::vector<uint8_t>> blob = writeTokenizerBlob(*model);
   if (!blob)
-    return llvm::createStringError(std::make_error_code(std::errc::invalid_argument),
-                                   path + ": " + llvm::toString(blob.takeError()));
+    return fault(path + ": " + llvm::toString(blob.takeError()));
   return blob;
 }
 

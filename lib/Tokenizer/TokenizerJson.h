@@ -13,7 +13,7 @@ namespace moec {
 
 /// Reads the text of a tokenizer.json.
 ///
-/// `name` is the file name for messages; `vocabSize` is that of the model's config, of which the tokenizer may use less.
+/// `name` is the file name for messages; `vocabSize` is that of the model's config; the tokenizer may use less.
 /// Errors: everything that the runtime could not reproduce exactly (another model, normalizer, split pattern, ...) and
 ///         every inconsistency; the message is "<name>: <JSON path>: what was expected and what was found".
 llvm::Expected<TokenizerModel> readTokenizerJson(llvm::StringRef text, llvm::StringRef name, uint32_t vocabSize);

@@ -18,7 +18,7 @@ namespace moec {
 namespace {
 
 template <typename... Args> Error fault(const char *format, const Args &...args) {
-  return llvm::createStringError(std::make_error_code(std::errc::invalid_argument), format, args...);
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), format, args...);
 }
 
 Error checkMerges(const TokenizerModel &model) {

@@ -40,9 +40,9 @@ struct TokenizerModel {
 
 /// Checks a model and writes its tables.
 ///
-/// Errors: ids outside the tokens, a merge given twice or whose result is not the two texts in one, a byte whose token is
-///         another text, an empty or repeated added token, a token longer than MOETOK_MAX_TOKEN_BYTES, more than 4 GiB.
-///         Each message continues "<file>: ".
+/// Errors: ids outside the tokens, a merge given twice or whose result is not the two texts in one, a byte whose token
+///         is another text, an empty or repeated added token, a token longer than MOETOK_MAX_TOKEN_BYTES, more than
+///         4 GiB. Each message continues "<file>: ".
 llvm::Expected<std::vector<uint8_t>> writeTokenizerBlob(const TokenizerModel &model);
 
 } // namespace moec

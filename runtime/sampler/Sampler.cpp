@@ -22,7 +22,7 @@ uint32_t orderedBits(float value) {
   return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
 
-uint64_t keyOf(float logit, uint32_t id) { return static_cast<uint64_t>(orderedBits(logit)) << 32 | (~id & 0xFFFFFFFFu); }
+uint64_t keyOf(float logit, uint32_t id) { return static_cast<uint64_t>(orderedBits(logit)) << 32 | ~id; }
 
 int32_t idOf(uint64_t key) { return static_cast<int32_t>(~static_cast<uint32_t>(key)); }
 
@@ -39,7 +39,7 @@ void siftDown(uint64_t *heap, uint32_t size, uint32_t root) {
   heap[root] = moving;
 }
 
-/// Candidates in descending order, sorted only as far as they are asked for: a heap in front, the sorted ones behind it.
+/// Candidates in descending order, sorted only as far as they are asked for: a heap in front, the sorted ones behind.
 class Candidates {
 public:
   Candidates(const float *logits, uint32_t count, uint64_t *keys) : keys(keys), count(count), heapSize(count) {
@@ -81,7 +81,9 @@ private:
   double temperature;
 };
 
-uint64_t mulHigh(uint64_t a, uint64_t b) { return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64); }
+uint64_t mulHigh(uint64_t a, uint64_t b) {
+  return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64);
+}
 
 /// The smallest sum that reaches the share `topP` of `total`, rounded up to 2^-32 of it.
 uint64_t thresholdOf(float topP, uint64_t total) {
@@ -101,9 +103,10 @@ uint64_t mixBits(uint64_t z) {
 
 constexpr double kLog2E = 1.4426950408889634;
 /// ln(2)^n / n! * 2^62: the series of 2^g for 0 <= g < 1, exact to 2^-40 by far.
-constexpr uint64_t kExp2[15] = {0x4000000000000000, 0x2C5C85FDF473DE6B, 0xF5FDEFFC162C754, 0x38D611AE09417F1, 0x9D955B7DD273B9,
-                                0x15D87FE78A6731, 0x2861225F0D8F1, 0x3FF97F8B1162, 0x58B0088E972, 0x6D494F4E58, 0x7933D4563, 0x7A32B1CD,
-                                0x70EF594, 0x605865, 0x4C526};
+constexpr uint64_t kExp2[15] = {
+    0x4000000000000000, 0x2C5C85FDF473DE6B, 0xF5FDEFFC162C754, 0x38D611AE09417F1, 0x9D955B7DD273B9,
+    0x15D87FE78A6731, 0x2861225F0D8F1, 0x3FF97F8B1162, 0x58B0088E972, 0x6D494F4E58,
+    0x7933D4563, 0x7A32B1CD, 0x70EF594, 0x605865, 0x4C526};
 
 } // namespace
 

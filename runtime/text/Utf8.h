@@ -27,8 +27,8 @@ uint32_t encodeCodePoint(uint32_t code, uint8_t *out);
 
 /// Releases text in whole code points.
 ///
-/// Bytes that cannot belong to a code point become U+FFFD, one for every longest prefix of a code point (the practice of
-/// the Unicode Standard, chapter 3.9), as soon as the next byte proves it. Holds at most three bytes.
+/// Bytes that cannot belong to a code point become U+FFFD, one for every longest prefix of a code point (the practice
+/// of the Unicode Standard, chapter 3.9), as soon as the next byte proves it. Holds at most three bytes.
 class Utf8Assembler {
 public:
   /// Bytes that `push` may write for `sizeBytes` of input: each byte can become U+FFFD, and three may be pending.

@@ -11,7 +11,7 @@
 
 namespace moert {
 
-/// `allocate` returns nullptr when memory is refused; blocks are at least 16-byte aligned; `release` gets the same size.
+/// `allocate` returns nullptr when memory is refused; blocks are 16-byte aligned; `release` gets the same size.
 struct ScratchAllocator {
   void *user;
   void *(*allocate)(void *user, size_t sizeBytes);

@@ -12,7 +12,7 @@
 
 namespace moert {
 
-/// A byte-level BPE tokenizer. A view of the blob, which must outlive it; immutable after `open`, so any thread may use it.
+/// A byte-level BPE tokenizer: a view of the blob, which must outlive it. Any thread may use it after `open`.
 class Tokenizer {
 public:
   /// Checks everything that later look-ups rely on. Returns nullptr, or what is wrong (a constant text that continues

@@ -37,7 +37,8 @@ const char *machineName(unsigned machine) {
 
 /// Prints the argument so that a shell reads it back.
 void printQuoted(const char *text) {
-  if (*text && strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,=+:@%") == strlen(text)) {
+  const char *plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,=+:@%";
+  if (*text && strspn(text, plain) == strlen(text)) {
     fputs(text, stderr);
     return;
   }
@@ -63,6 +64,8 @@ bool foreignError(const Options &options, unsigned machine) {
       printQuoted(options.arguments[i]);
     }
     fputc('\n', stderr);
+  } else if (machine == EM_X86_64) {
+    fputs("run it with build/bin/moe-run on an x86-64 machine\n", stderr);
   }
   return false;
 }

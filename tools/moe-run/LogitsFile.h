@@ -10,8 +10,8 @@
 
 namespace moerun {
 
-/// float32 [rows, columns]. The number of rows is not known at the start, so the header is written again at the end. The
-/// file has a temporary name until `finish`; without it nothing is left behind.
+/// float32 [rows, columns]. The number of rows is not known at the start, so the header is written again at the end.
+/// The file has a temporary name until `finish`; without it nothing is left behind.
 class LogitsFile {
 public:
   LogitsFile() = default;

@@ -227,7 +227,7 @@ void printHelp() {
         "examples:\n"
         "  moe-run demo.so --prompt \"It was a dark and stormy night\" --max-tokens 64\n"
         "  moe-run demo.so --prompt \"The door\" --greedy --memory 6MB --json\n"
-        "  moe-run demo.so --special --prompt \"$(printf '<|im_start|>user\\nHello<|im_end|>\\n<|im_start|>assistant\\n')\"\n"
+        "  moe-run demo.so --special --prompt '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n'\n"
         "  qemu-aarch64 -L /usr/aarch64-linux-gnu build/bin/aarch64/moe-run demo.arm64.so --prompt \"The door\"\n",
         stdout);
 }

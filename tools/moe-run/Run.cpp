@@ -135,7 +135,7 @@ bool Runner::parseIds() {
 }
 
 bool Runner::readPrompt() {
-  if (!(options.ids ? parseIds() : tokenizePrompt()))
+  if (options.prompt && !tokenizePrompt())
     return false;
   if (result.promptIds.size() == 0)
     return printError("the prompt is empty: expected at least one token in %s", options.ids ? "--ids" : "--prompt");
@@ -224,6 +224,9 @@ bool Runner::report() {
 }
 
 int Runner::run() {
+  // What the command line alone decides comes before anything is loaded.
+  if (options.ids && !parseIds())
+    return exitCode;
   if (!load() || !open() || !readPrompt())
     return exitCode;
   bool generated = generate();
