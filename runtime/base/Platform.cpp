@@ -150,7 +150,8 @@ static uint32_t readAffinity(CpuMask &mask) {
   systemCall(kSysSchedGetAffinity, 0, sizeof(mask.words), pointerArgument(mask.words));
   uint32_t count = 0;
   for (uint64_t word : mask.words)
-    count += static_cast<uint32_t>(__builtin_popcountll(word));
+    for (; word; word &= word - 1) // no population count in the baseline instruction set
+      ++count;
   return count;
 }
 

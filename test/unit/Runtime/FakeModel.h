@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A model in plain C++ that speaks the ABI of generated code, the writer of its pack, and its reference result. Every
+/// output depends on all weights, the whole KV cache and the recurrent state, so that stale or mixed data shows.
+#ifndef TEST_UNIT_RUNTIME_FAKEMODEL_H
+#define TEST_UNIT_RUNTIME_FAKEMODEL_H
+
+#include "moert/Generated.h"
+#include "moert/PackFormat.h"
+#include "moert/moert.h"
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+/// The descriptor that the API table uses; `makePack` fills it.
+extern "C" moert_model_descriptor moert_model_v1;
+
+namespace fake {
+
+constexpr uint32_t kVocab = 97, kHidden = 16, kLayers = 3, kExperts = 8, kTopK = 2, kChunk = 16, kContext = 256;
+constexpr uint32_t kHeadRows = 4, kRecordBytes = 32768, kRowBytes = 64;
+constexpr uint64_t kResidentBytes = 1024;
+
+struct PackOptions {
+  uint64_t partBytes = 0;
+  uint64_t kvBlockBytes = 256;
+  uint32_t layers = kLayers; /// more layers than the entry functions use only make the pack larger
+};
+
+/// Where the pieces of the last pack lie.
+struct PackLayout {
+  uint64_t directory, resident, experts, rows, total;
+};
+
+/// Writes a pack into a fresh folder, sets `moert_model_v1` for it, returns the path.
+std::string makePack(const PackOptions &options = {}, PackLayout *layout = nullptr);
+/// Inverts one bit of a file.
+void flipBit(const std::string &path, uint64_t offset);
+void truncateFile(const std::string &path, uint64_t sizeBytes);
+
+/// What the model computes: logits of every token of `ids`, one row each.
+std::vector<std::vector<float>> referenceLogits(const std::vector<int32_t> &ids);
+std::vector<int32_t> somePrompt(size_t count);
+
+/// Called in each layer by the entry functions, if set. A non-zero answer is the entry's result.
+extern std::atomic<int32_t (*)(moert_context *, int32_t layer)> onLayer;
+
+const moert_api &api();
+moert_open_options options(const std::string &path, uint64_t budget = 0, uint32_t threads = 2);
+/// Budget with exactly `numSlots` page slots.
+uint64_t budgetFor(uint64_t numSlots, uint32_t threads = 2);
+moert_model *openOrDie(const moert_open_options &options);
+uint64_t residentSetBytes();
+
+} // namespace fake
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan adds up, follows the budget, and refuses with numbers.
+#include "FakeModel.h"
+
+#include <gtest/gtest.h>
+
+using namespace fake;
+
+namespace {
+
+moert_status planOf(const moert_open_options &options, moert_plan_info &info, std::string *message = nullptr) {
+  moert_error error = {};
+  moert_status status = api().plan(&options, &info, &error);
+  if (message)
+    *message = error.message;
+  return status;
+}
+
+uint64_t sumOfClasses(const moert_plan_info &info) {
+  return info.resident_bytes + info.arena_bytes + info.kv_bytes + info.state_bytes + info.code_bytes +
+         info.overhead_bytes + info.num_slots * info.slot_bytes;
+}
+
+TEST(Plan, ClassesAddUpToThePlannedBytes) {
+  makePack();
+  moert_plan_info info = {};
+  ASSERT_EQ(planOf(options(""), info), MOERT_STATUS_OK);
+  EXPECT_EQ(info.num_slots, info.num_experts);
+  EXPECT_EQ(info.planned_bytes, info.plan_bytes);
+  EXPECT_EQ(sumOfClasses(info), info.planned_bytes);
+  EXPECT_EQ(info.plan_bytes - info.min_bytes, (info.num_experts - info.min_slots) * info.slot_bytes);
+}
+
+TEST(Plan, OnlyTheNumberOfSlotsFollowsTheBudget) {
+  makePack();
+  moert_plan_info all = {}, some = {};
+  ASSERT_EQ(planOf(options(""), all), MOERT_STATUS_OK);
+  for (uint64_t slots = all.min_slots; slots <= all.num_experts; ++slots) {
+    uint64_t budget = all.min_bytes + (slots - all.min_slots) * all.slot_bytes + 5;
+    ASSERT_EQ(planOf(options("", budget), some), MOERT_STATUS_OK);
+    EXPECT_EQ(some.num_slots, slots);
+    EXPECT_EQ(some.planned_bytes, budget - 5);
+    EXPECT_EQ(some.budget_bytes, budget);
+    EXPECT_EQ(some.overhead_bytes, all.overhead_bytes);
+  }
+}
+
+TEST(Plan, RefusesABudgetBelowTheMinimum) {
+  makePack();
+  moert_plan_info info = {};
+  ASSERT_EQ(planOf(options(""), info), MOERT_STATUS_OK);
+  std::string message;
+  moert_plan_info refused = {};
+  EXPECT_EQ(planOf(options("", info.min_bytes - 1), refused, &message), MOERT_STATUS_BUDGET);
+  EXPECT_EQ(refused.min_bytes, info.min_bytes);
+  EXPECT_NE(message.find("needs " + std::to_string(info.min_bytes) + " bytes ("), std::string::npos) << message;
+  EXPECT_NE(message.find("budget is " + std::to_string(info.min_bytes - 1) + " bytes"), std::string::npos) << message;
+  EXPECT_NE(message.find("overhead"), std::string::npos) << message;
+  EXPECT_NE(message.find("raise the budget"), std::string::npos) << message;
+}
+
+TEST(Plan, UsesTheStoredDefaultBudget) {
+  makePack();
+  uint64_t budget = budgetFor(5);
+  moert_model_v1.plan.default_budget_bytes = budget;
+  moert_plan_info info = {};
+  ASSERT_EQ(planOf(options(""), info), MOERT_STATUS_OK);
+  EXPECT_EQ(info.budget_bytes, budget);
+  EXPECT_EQ(info.num_slots, 5u);
+}
+
+TEST(Plan, NamesTheRangeOfEachOption) {
+  makePack();
+  moert_plan_info info = {};
+  std::string message;
+  moert_open_options bad = options("", 0, 65);
+  EXPECT_EQ(planOf(bad, info, &message), MOERT_STATUS_INVALID_ARGUMENT);
+  EXPECT_EQ(message, "options.threads is 65, expected 0 (automatic) to 64");
+  bad = options("");
+  bad.context = kContext + 1;
+  EXPECT_EQ(planOf(bad, info, &message), MOERT_STATUS_INVALID_ARGUMENT);
+  EXPECT_NE(message.find("options.context is 257, expected at most the compiled context 256"), std::string::npos);
+  bad = options("");
+  bad.struct_bytes = 0;
+  EXPECT_EQ(planOf(bad, info, &message), MOERT_STATUS_INVALID_ARGUMENT);
+  EXPECT_NE(message.find("options.struct_bytes is 0"), std::string::npos);
+}
+
+TEST(Plan, RefusesMissingCpuFeatures) {
+  std::string path = makePack();
+  moert_model_v1.features_required = 1u << 30;
+  moert_open_options given = options(path);
+  moert_model *model = nullptr;
+  moert_error error = {};
+  EXPECT_EQ(api().open(&given, &model, &error), MOERT_STATUS_UNSUPPORTED);
+  EXPECT_NE(std::string(error.message).find("target 'test'"), std::string::npos) << error.message;
+}
+
+TEST(Plan, UnknownApiVersionIsNull) { EXPECT_EQ(moert_get_api(MOERT_API_VERSION + 1), nullptr); }
+
+} // namespace
