@@ -9,6 +9,8 @@
 
 #include "passes/lower/kernels/KernelBuilder.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
