@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The kernels under test, as lists that the generator and the cases expand. No MLIR here: the cases are also compiled
+/// for ARM. Main source: passes/lower/kernels/FloatKernels.h.
+#ifndef TEST_UNIT_FLOATKERNELS_CATALOG_H
+#define TEST_UNIT_FLOATKERNELS_CATALOG_H
+
+#include <cstdint>
+
+constexpr int64_t kMaxTokens = 8;
+constexpr int64_t kContext = 1216; // 19 blocks: two whole spans and a part
+constexpr int64_t kNumBlocks = kContext / 64;
+
+// X(name, encoding, columns, rowBytes, group, multiplier)
+#define EMBED_KERNELS(X)                                                                                               \
+  X(embed_f32, f32, 40, 160, 32, 1.0f)                                                                                 \
+  X(embed_i8, i8, 96, 104, 32, 1.0f)                                                                                   \
+  X(embed_i4, i4, 128, 68, 64, 11.25f)
+
+// X(name, columns, unitOffset, storesFloat, group)
+#define NORM_KERNELS(X)                                                                                                \
+  X(norm_f32, 50, false, true, 0)                                                                                      \
+  X(norm_both, 128, true, true, 32)                                                                                    \
+  X(norm_codes, 256, false, false, 64)
+
+// X(name, columns, group)
+#define QUANTIZE_KERNELS(X)                                                                                            \
+  X(quantize_32, 96, 32)                                                                                               \
+  X(quantize_128, 256, 128)
+
+// X(name, heads, kvHeads, keyDim, valueDim, element, layerOffset, rotaryDim, headNorms)
+#define ROPE_KERNELS(X)                                                                                                \
+  X(rope_f32, 4, 2, 32, 32, f32, 0, 32, true)                                                                          \
+  X(rope_f16, 2, 1, 80, 48, f16, 64, 24, false)                                                                        \
+  X(rope_i8, 4, 2, 24, 40, i8, 128, 16, true)
+
+// X(name, heads, kvHeads, keyDim, valueDim, element, layerOffset)
+#define ATTENTION_KERNELS(X)                                                                                           \
+  X(attention_f32, 4, 2, 32, 32, f32, 0)                                                                               \
+  X(attention_f16, 2, 1, 80, 48, f16, 64)                                                                              \
+  X(attention_i8, 4, 2, 24, 40, i8, 128)                                                                               \
+  X(attention_i8_wide, 2, 1, 128, 144, i8, 0)
+
+// X(name, experts, topK, score, renormalize, renormEpsilon, factor)
+#define ROUTER_KERNELS(X)                                                                                              \
+  X(router_softmax, 16, 4, softmax, true, 0.0f, 1.0f)                                                                  \
+  X(router_tail, 60, 6, softmax, false, 0.0f, 1.0f)                                                                    \
+  X(router_sigmoid, 128, 8, sigmoid, true, 1e-20f, 2.5f)                                                               \
+  X(router_none, 9, 9, none, false, 0.0f, 1.0f)
+
+// X(name, columns, topK)
+#define COMBINE_KERNELS(X)                                                                                             \
+  X(combine_4, 50, 4)                                                                                                  \
+  X(combine_1, 64, 1)
+
+/// Bytes that a KV layer has in a block, and the offsets of its parts (include/moert and the pack format's notes).
+struct KvShape {
+  int64_t kvHeads, keyDim, valueDim, elementBytes, layerOffset;
+  constexpr int64_t scaleBytes() const { return elementBytes == 1 ? kvHeads * 64 * 4 : 0; }
+  constexpr int64_t keyCodes() const { return layerOffset; }
+  constexpr int64_t keyScales() const { return keyCodes() + kvHeads * keyDim * 64 * elementBytes; }
+  constexpr int64_t valueCodes() const { return keyScales() + scaleBytes(); }
+  constexpr int64_t valueScales() const { return valueCodes() + kvHeads * valueDim * 64 * elementBytes; }
+  constexpr int64_t blockBytes() const { return valueScales() + scaleBytes() + 64; }
+  constexpr int64_t regionBytes() const { return blockBytes() * kNumBlocks; }
+};
+
+namespace element {
+constexpr int64_t f32 = 4, f16 = 2, i8 = 1;
+}
+
+#endif

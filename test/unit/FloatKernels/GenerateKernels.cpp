@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Prints a module with every kernel of the catalog. Main source: test/unit/FloatKernels/Catalog.h.
+#include "passes/lower/kernels/FloatKernels.h"
+#include "test/unit/FloatKernels/Catalog.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace moec;
+
+namespace {
+
+template <class Spec> void require(const Spec &spec) {
+  if (llvm::Error error = check(spec)) {
+    llvm::errs() << "the catalog has a bad spec: " << llvm::toString(std::move(error)) << "\n";
+    exit(1);
+  }
+}
+
+KvLayout layoutOf(const KvShape &shape, KvElement element) {
+  return {shape.kvHeads,      shape.keyDim,      shape.valueDim,     element,
+          shape.blockBytes(), shape.layerOffset, shape.regionBytes()};
+}
+
+void buildAll(KernelContext &context, ModuleOp module) {
+#define BUILD(function, name, ...)                                                                                     \
+  {                                                                                                                    \
+    __VA_ARGS__;                                                                                                       \
+    require(spec);                                                                                                     \
+    function(context, module, #name, spec);                                                                            \
+  }
+#define EMBED(name, encoding, columns, rowBytes, group, multiplier)                                                    \
+  BUILD(buildEmbed, name, EmbedSpec spec{kMaxTokens, columns, rowBytes, RowEncoding::encoding, group, multiplier})
+  EMBED_KERNELS(EMBED)
+#define NORM(name, columns, unitOffset, storesFloat, group)                                                            \
+  BUILD(buildNorm, name, NormSpec spec{kMaxTokens, columns, 1e-6f, unitOffset, storesFloat, group})
+  NORM_KERNELS(NORM)
+#define QUANTIZE(name, columns, group) BUILD(buildQuantize, name, QuantizeSpec spec{kMaxTokens, columns, group})
+  QUANTIZE_KERNELS(QUANTIZE)
+#define KV(kvHeads, keyDim, valueDim, kind, layerOffset)                                                               \
+  layoutOf(KvShape{kvHeads, keyDim, valueDim, element::kind, layerOffset}, KvElement::kind)
+#define ROPE(name, heads, kvHeads, keyDim, valueDim, kind, layerOffset, rotaryDim, headNorms)                          \
+  BUILD(buildRopeAppend, name,                                                                                         \
+        RopeAppendSpec spec{kMaxTokens, heads, rotaryDim, kContext, headNorms, 1e-6f, false,                           \
+                            KV(kvHeads, keyDim, valueDim, kind, layerOffset)})
+  ROPE_KERNELS(ROPE)
+#define ATTENTION(name, heads, kvHeads, keyDim, valueDim, kind, layerOffset)                                           \
+  BUILD(buildAttention, name,                                                                                          \
+        AttentionSpec spec{kMaxTokens, heads, 1.0f / std::sqrt((float)keyDim),                                         \
+                           KV(kvHeads, keyDim, valueDim, kind, layerOffset)})
+  ATTENTION_KERNELS(ATTENTION)
+#define ROUTER(name, experts, topK, kind, renormalize, renormEpsilon, factor)                                          \
+  BUILD(buildRouterTopk, name,                                                                                         \
+        RouterSpec spec{kMaxTokens, experts, topK, RouterScore::kind, renormalize, renormEpsilon, factor})
+  ROUTER_KERNELS(ROUTER)
+#define COMBINE(name, columns, topK) BUILD(buildCombine, name, CombineSpec spec{kMaxTokens, columns, topK})
+  COMBINE_KERNELS(COMBINE)
+}
+
+} // namespace
+
+int main() {
+  MLIRContext mlirContext;
+  mlirContext.loadDialect<arith::ArithDialect, func::FuncDialect, math::MathDialect, memref::MemRefDialect,
+                          scf::SCFDialect, vector::VectorDialect>();
+  OpBuilder builder(&mlirContext);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
+  KernelContext context{builder, builder.getUnknownLoc()};
+  buildAll(context, *module);
+  if (failed(verify(*module)))
+    return 1;
+  module->print(llvm::outs());
+  return 0;
+}

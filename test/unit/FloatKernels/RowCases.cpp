@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Embedding rows, norms, activation quantization and the combination of expert outputs equal plain loops.
+#include "test/unit/FloatKernels/Catalog.h"
+#include "test/unit/FloatKernels/Expected.h"
+#include "test/unit/FloatKernels/Runner.h"
+
+namespace {
+
+constexpr int64_t kTokens = 5;
+
+namespace row {
+enum Encoding { f32, i8, i4 };
+}
+
+void runEmbed(const char *name, KernelFunction kernel, row::Encoding encoding, int64_t columns, int64_t rowBytes,
+              int64_t group, float multiplier) {
+  Runner runner(name);
+  Random random(1);
+  std::vector<uint8_t> rows((size_t)(kMaxTokens * rowBytes));
+  std::vector<float> out((size_t)(kMaxTokens * columns)), expected = out;
+  for (int64_t t = 0; t < kTokens; ++t) {
+    uint8_t *payload = rows.data() + t * rowBytes;
+    int64_t codeBytes = encoding == row::i8 ? columns : columns / 2;
+    for (int64_t i = 0; i < columns; ++i) {
+      float scale = random.value();
+      if (encoding == row::f32) {
+        std::memcpy(payload + i * 4, &scale, 4);
+        expected[t * columns + i] = scale;
+        continue;
+      }
+      uint16_t half;
+      if (i % group == 0) {
+        half = halfOf(scale);
+        std::memcpy(payload + codeBytes + i / group * 2, &half, 2);
+      }
+      std::memcpy(&half, payload + codeBytes + i / group * 2, 2);
+      int code = (int)(random.next() >> 40) % 255 - 127;
+      if (encoding == row::i4)
+        code = code % 8;
+      if (encoding == row::i8)
+        payload[i] = (uint8_t)code;
+      else
+        payload[i / 2] |= (uint8_t)((code & 15) << (i % 2 * 4));
+      float y = (float)code * ofHalf(half);
+      expected[t * columns + i] = multiplier != 1.0f ? y * multiplier : y;
+    }
+  }
+  call(kernel, kTokens, 0, 0, 2, rows.data(), out.data());
+  call(kernel, kTokens, 0, 2, kTokens, rows.data(), out.data());
+  runner.expectSame("out", out, expected);
+}
+
+void runNorm(const char *name, KernelFunction kernel, int64_t columns, bool unitOffset, bool storesFloat,
+             int64_t group) {
+  Runner runner(name);
+  Random random(2);
+  std::vector<float> x = random.values(kMaxTokens * columns, 3.0f), w = random.values(columns);
+  std::vector<float> y(x.size()), expected(x.size());
+  for (int64_t t = 0; t < kTokens; ++t) {
+    expectedNorm(&x[t * columns], w.data(), &expected[t * columns], columns, 1e-6f, unitOffset);
+    double sum = 0;
+    for (int64_t i = 0; i < columns; ++i)
+      sum += (double)x[t * columns + i] * x[t * columns + i];
+    double exact = x[t * columns] / std::sqrt(sum / columns + 1e-6) * ((double)w[0] + unitOffset);
+    runner.expectNear("y", expected[t * columns], exact, 2e-6);
+  }
+  if (group == 0) {
+    call(kernel, kTokens, 0, 0, kTokens, x.data(), w.data(), y.data());
+    runner.expectSame("y", y, expected);
+    return;
+  }
+  std::vector<int8_t> codes(x.size()), expectedCode(x.size());
+  std::vector<float> scales(x.size() / group), expectedScale(scales.size());
+  std::vector<int32_t> sums(scales.size()), expectedSum(scales.size());
+  expectedQuantize(expected.data(), expectedCode.data(), expectedScale.data(), expectedSum.data(), kTokens * columns,
+                   group);
+  if (storesFloat)
+    call(kernel, kTokens, 0, 0, kTokens, x.data(), w.data(), y.data(), codes.data(), scales.data(), sums.data());
+  else
+    call(kernel, kTokens, 0, 0, kTokens, x.data(), w.data(), codes.data(), scales.data(), sums.data());
+  runner.expectSame("y", storesFloat ? y : expected, expected);
+  runner.expectSame("codes", codes, expectedCode);
+  runner.expectSame("scales", scales, expectedScale);
+  runner.expectSame("sums", sums, expectedSum);
+}
+
+void runQuantize(const char *name, KernelFunction kernel, int64_t columns, int64_t group) {
+  Runner runner(name);
+  Random random(3);
+  std::vector<float> x = random.values(kMaxTokens * columns, 5.0f);
+  for (int64_t i = 0; i < group; ++i) {
+    x[i] = 0.0f;                                  // a group of zeros
+    x[columns + i] = random.value(9e-31f);        // below the threshold
+    x[2 * columns + i] = random.value(1e-28f);    // barely above
+  }
+  x[3 * columns + 7] = NAN;
+  x[4 * columns + 9] = INFINITY;
+  std::vector<int8_t> codes(x.size()), expectedCode(x.size());
+  std::vector<float> scales(x.size() / group), expectedScale(scales.size());
+  std::vector<int32_t> sums(scales.size()), expectedSum(scales.size());
+  expectedQuantize(x.data(), expectedCode.data(), expectedScale.data(), expectedSum.data(), kTokens * columns, group);
+  call(kernel, kTokens, 0, 0, kTokens, x.data(), codes.data(), scales.data(), sums.data());
+  runner.expectSame("codes", codes, expectedCode);
+  runner.expectSame("scales", scales, expectedScale);
+  runner.expectSame("sums", sums, expectedSum);
+}
+
+void runCombine(const char *name, KernelFunction kernel, int64_t columns, int64_t topK) {
+  Runner runner(name);
+  Random random(4);
+  std::vector<float> residual = random.values(kMaxTokens * columns), y = random.values(kMaxTokens * topK * columns);
+  std::vector<float> weights = random.values(kMaxTokens * topK), out(residual.size()), expected(residual.size());
+  for (int64_t t = 0; t < kTokens; ++t)
+    for (int64_t i = 0; i < columns; ++i) {
+      float sum = weights[t * topK] * y[t * topK * columns + i];
+      for (int64_t rank = 1; rank < topK; ++rank)
+        sum = std::fma(weights[t * topK + rank], y[(t * topK + rank) * columns + i], sum);
+      expected[t * columns + i] = residual[t * columns + i] + sum;
+    }
+  call(kernel, kTokens, 0, 0, kTokens, residual.data(), y.data(), weights.data(), out.data());
+  runner.expectSame("out", out, expected);
+  call(kernel, kTokens, 0, 0, kTokens, residual.data(), y.data(), weights.data(), residual.data());
+  residual.resize(kTokens * columns);
+  expected.resize(kTokens * columns);
+  runner.expectSame("out in place", residual, expected);
+}
+
+} // namespace
+
+#define DECLARE(name, ...) extern "C" void name();
+EMBED_KERNELS(DECLARE)
+NORM_KERNELS(DECLARE)
+QUANTIZE_KERNELS(DECLARE)
+COMBINE_KERNELS(DECLARE)
+
+void runRowCases() {
+#define EMBED(name, encoding, ...) runEmbed(#name, name, row::encoding, __VA_ARGS__);
+  EMBED_KERNELS(EMBED)
+#define NORM(name, ...) runNorm(#name, name, __VA_ARGS__);
+  NORM_KERNELS(NORM)
+#define QUANTIZE(name, ...) runQuantize(#name, name, __VA_ARGS__);
+  QUANTIZE_KERNELS(QUANTIZE)
+#define COMBINE(name, ...) runCombine(#name, name, __VA_ARGS__);
+  COMBINE_KERNELS(COMBINE)
+}
