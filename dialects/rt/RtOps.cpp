@@ -34,7 +34,7 @@ LogicalResult KvOp::verify() {
   // (C1)
   if (!isBytes(getView().getType()))
     return emitOpError("expects a one-dimensional view of bytes, but got ") << getView().getType();
-  return success();
+  return verifyOffset(*this, getOffset());
 }
 
 LogicalResult ReadRowsOp::verify() {
@@ -70,9 +70,9 @@ static KindNeeds needsOf(Kind kind) {
   case Kind::linear:
     return {2, 1, {"rows", "columns", "scheme", "group", "residual"}};
   case Kind::rope_append:
-    return {5, 1, {"heads", "kv_heads", "qk_dim", "v_dim", "dim", "eps", "norms", "elem", "layer_offset", "block_bytes"}};
+    return {5, 1, {"heads", "kv_heads", "qk_dim", "v_dim", "dim", "eps", "norms", "elem", "block_bytes"}};
   case Kind::attention:
-    return {2, 1, {"heads", "kv_heads", "qk_dim", "v_dim", "scale", "elem", "layer_offset", "block_bytes"}};
+    return {2, 1, {"heads", "kv_heads", "qk_dim", "v_dim", "scale", "elem", "block_bytes"}};
   case Kind::route:
     return {1, 2, {"experts", "k", "score", "renormalize", "renorm_eps", "factor"}};
   case Kind::gate_up:

@@ -44,17 +44,18 @@ def Rt_ResidentOp : Rt_Op<"resident", [Pure]> {
 }
 
 def Rt_KvOp : Rt_Op<"kv", [Pure]> {
-  let summary = "a view of the session's KV cache";
+  let summary = "a view of the session's KV cache for one layer";
   let description = [{
-    All KV blocks: block b, of 64 positions and all layers, starts at b times the block size.
+    The KV region from byte `offset`, the place of a layer in the first block: block b, of 64 positions and all layers,
+    lies b times the block size further on.
 
-    - (C1) the view is one-dimensional
+    - (C1) the view is one-dimensional and of bytes, the offset a multiple of 64, from 0
 
-    Example: `%kv = rt.kv %context : memref<589824xi8>`
+    Example: `%kv = rt.kv %context[9216] : memref<589824xi8>`
   }];
-  let arguments = (ins Rt_ContextType:$ctx);
+  let arguments = (ins Rt_ContextType:$ctx, I64Attr:$offset);
   let results = (outs Rt_View:$view);
-  let assemblyFormat = "$ctx attr-dict `:` type($view)";
+  let assemblyFormat = "$ctx `[` $offset `]` attr-dict `:` type($view)";
 }
 
 def Rt_ReadRowsOp : Rt_Op<"read_rows"> {
@@ -95,8 +96,8 @@ def Rt_ComputeOp : Rt_Op<"compute", [AttrSizedOperandSegments]> {
     | norm | x, weight | [y] [codes, scales, sums] | eps, unit_offset, group, emit_float |
     | quantize | x | codes, scales, sums | group |
     | linear | weight, x or (codes, scales, sums), [residual] | y | rows, columns, scheme, group, residual |
-    | rope_append | q, k, v, [q_norm, k_norm], cos, sin | kv | heads, kv_heads, qk_dim, v_dim, dim, eps, norms, elem, layer_offset, block_bytes |
-    | attention | q, kv | o | heads, kv_heads, qk_dim, v_dim, scale, elem, layer_offset, block_bytes |
+    | rope_append | q, k, v, [q_norm, k_norm], cos, sin | kv | heads, kv_heads, qk_dim, v_dim, dim, eps, norms, elem, block_bytes |
+    | attention | q, kv | o | heads, kv_heads, qk_dim, v_dim, scale, elem, block_bytes |
     | route | logits | ids, weights | experts, k, score, renormalize, renorm_eps, factor |
     | gate_up | record, pairs, x or (codes, scales, sums) | h or (codes, scales, sums) | inner, hidden, scheme, group, down_group, gate_offset, up_offset, top_k |
     | down | record, pairs, h or (codes, scales, sums) | y | inner, hidden, scheme, group, down_offset, top_k |

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Entry functions: views become addresses, launches become calls through the runtime's table, every status is checked.
+/// Part of the lower stage. Main source: include/moert/Generated.h, docs/architecture.md ("ABI").
+#include "passes/lower/EntryBuilder.h"
+
+#include "passes/lower/AbiLayout.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::rt;
+
+namespace {
+
+class EntryBuilder {
+public:
+  EntryBuilder(func::FuncOp function, ThunkBuilder &thunks)
+      : function(function), thunks(thunks), builder(function.getContext()), address(builder, function.getLoc()),
+        loc(function.getLoc()) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult emit(Operation *op);
+  void emitLaunch(LaunchOp launch, Value numExperts);
+  LogicalResult emitExperts(ExpertsOp experts);
+  /// Calls entry `offset` of the runtime's table; the result is an i32.
+  Value call(int64_t offset, ArrayRef<Value> arguments);
+  /// Leaves the function with `status` unless it is zero.
+  void check(Value status);
+  Value viewAddress(Operation *view);
+
+  func::FuncOp function;
+  ThunkBuilder &thunks;
+  OpBuilder builder;
+  AddressBuilder address;
+  Location loc;
+  Block *fail = nullptr;
+  Value context, calls, n, position, arguments;
+  llvm::DenseMap<Value, Value> addressOf;
+};
+
+} // namespace
+
+Value EntryBuilder::call(int64_t offset, ArrayRef<Value> given) {
+  SmallVector<Value> operands{address.loadPointer(calls, offset), context};
+  SmallVector<Type> types{context.getType()};
+  for (Value value : given) {
+    operands.push_back(value);
+    types.push_back(value.getType());
+  }
+  auto type = LLVM::LLVMFunctionType::get(builder.getI32Type(), types);
+  return LLVM::CallOp::create(builder, loc, type, operands).getResult();
+}
+
+void EntryBuilder::check(Value status) {
+  Block *next = builder.createBlock(fail);
+  builder.setInsertionPointAfterValue(status);
+  Value isError = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, status, address.constant32(0));
+  LLVM::CondBrOp::create(builder, loc, isError, fail, ValueRange{status}, next, ValueRange{});
+  builder.setInsertionPointToEnd(next);
+}
+
+Value EntryBuilder::viewAddress(Operation *view) {
+  auto field = [&](int64_t offset) { return address.loadPointer(context, offset); };
+  return llvm::TypeSwitch<Operation *, Value>(view)
+      .Case([&](ArenaOp op) {
+        Value base = address.at(field(offsetof(moert_context, arena)), address.constant(op.getOffset()));
+        if (!op.getAtPosition())
+          return base;
+        MemRefType type = op.getView().getType();
+        int64_t rowBytes = type.getNumElements() / type.getDimSize(0) * (type.getElementTypeBitWidth() / 8);
+        return address.at(base, address.multiply(position, address.constant(rowBytes)));
+      })
+      .Case([&](ResidentOp op) { return address.at(field(offsetof(moert_context, resident)), address.constant(op.getOffset())); })
+      .Case([&](KvOp op) { return address.at(field(offsetof(moert_context, kv)), address.constant(op.getOffset())); })
+      .Default(Value());
+}
+
+void EntryBuilder::emitLaunch(LaunchOp launch, Value numExperts) {
+  for (auto [index, value] : llvm::enumerate(launch.getArgs()))
+    if (Value pointer = addressOf.lookup(value))
+      LLVM::StoreOp::create(builder, loc, pointer, address.at(arguments, int64_t(index) * 8));
+  Value total = address.constant(0);
+  for (Attribute attribute : launch.getTiles()) {
+    auto tiles = cast<TilesAttr>(attribute);
+    Value count = address.constant(tiles.getCount());
+    if (tiles.getPer() != Per::call)
+      count = address.multiply(count, tiles.getPer() == Per::token ? n : numExperts);
+    total = address.add(total, count);
+  }
+  LLVM::LLVMFuncOp thunk = thunks.thunkFor(launch, bool(numExperts));
+  Value pointer = LLVM::AddressOfOp::create(builder, loc, address.pointer(), thunk.getName());
+  check(call(offsetof(moert_calls, launch), {pointer, arguments, total}));
+}
+
+LogicalResult EntryBuilder::emitExperts(ExpertsOp experts) {
+  auto idsType = cast<MemRefType>(experts.getIds().getType());
+  Value layer = address.constant32(experts.getLayer());
+  check(call(offsetof(moert_calls, begin_experts),
+             {layer, addressOf.lookup(experts.getIds()), address.constant32(idsType.getDimSize(1))}));
+  Block *wave = builder.createBlock(fail), *some = builder.createBlock(fail), *work = builder.createBlock(fail);
+  Block *done = builder.createBlock(fail);
+  builder.setInsertionPointToEnd(wave->getPrevNode());
+  LLVM::BrOp::create(builder, loc, ValueRange{}, wave);
+  builder.setInsertionPointToEnd(wave);
+  Value count = call(offsetof(moert_calls, next_wave), {layer});
+  Value zero = address.constant32(0);
+  LLVM::CondBrOp::create(builder, loc, LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, count, zero), done, some);
+  builder.setInsertionPointToEnd(some);
+  Value isError = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt, count, zero);
+  LLVM::CondBrOp::create(builder, loc, isError, fail, ValueRange{count}, work, ValueRange{});
+  builder.setInsertionPointToEnd(work);
+  Value numExperts = LLVM::SExtOp::create(builder, loc, builder.getI64Type(), count);
+  for (Operation &op : experts.getBody().front()) {
+    auto launch = dyn_cast<LaunchOp>(op);
+    if (!launch || launch.getKernels().size() != 1)
+      return op.emitOpError("expects one kernel in a launch; run moe-generate-kernels first");
+    emitLaunch(launch, numExperts);
+  }
+  LLVM::BrOp::create(builder, loc, ValueRange{}, wave);
+  builder.setInsertionPointToEnd(done);
+  return success();
+}
+
+LogicalResult EntryBuilder::emit(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<ArenaOp, ResidentOp, KvOp>([&](auto view) {
+        addressOf[view.getView()] = viewAddress(view);
+        return success();
+      })
+      .Case([&](ReadRowsOp read) {
+        check(call(offsetof(moert_calls, read_rows), {address.constant32(read.getTable()), addressOf.lookup(read.getDestination())}));
+        return success();
+      })
+      .Case([&](PollOp poll) {
+        check(call(offsetof(moert_calls, poll), {address.constant32(poll.getLayer())}));
+        return success();
+      })
+      .Case([&](LaunchOp launch) {
+        emitLaunch(launch, Value());
+        return success();
+      })
+      .Case([&](ExpertsOp experts) { return emitExperts(experts); })
+      .Case([&](func::ReturnOp) {
+        LLVM::ReturnOp::create(builder, loc, ValueRange{address.constant32(0)});
+        return success();
+      })
+      .Default([](Operation *other) { return other->emitOpError("should be gone before entries are lowered"); });
+}
+
+LogicalResult EntryBuilder::run() {
+  int64_t maxArguments = 1;
+  function.walk([&](LaunchOp launch) { maxArguments = std::max<int64_t>(maxArguments, launch.getArgs().size()); });
+  builder.setInsertionPoint(function);
+  auto type = LLVM::LLVMFunctionType::get(builder.getI32Type(), {address.pointer()});
+  auto entry = LLVM::LLVMFuncOp::create(builder, loc, function.getName(), type);
+  entry.setVisibility_(LLVM::Visibility::Hidden);
+  Block *start = entry.addEntryBlock(builder);
+  context = start->getArgument(0);
+  fail = builder.createBlock(&entry.getBody(), entry.getBody().end(), {builder.getI32Type()}, {loc});
+  LLVM::ReturnOp::create(builder, loc, ValueRange{fail->getArgument(0)});
+  builder.setInsertionPointToEnd(start);
+  arguments = LLVM::AllocaOp::create(builder, loc, address.pointer(), address.pointer(), address.constant(maxArguments));
+  calls = address.loadPointer(context, offsetof(moert_context, calls));
+  n = address.load64(context, offsetof(moert_context, n));
+  position = address.load64(context, offsetof(moert_context, position));
+  for (Operation &op : function.getBody().front())
+    if (failed(emit(&op)))
+      return failure();
+  function.erase();
+  return success();
+}
+
+LogicalResult rt::buildEntry(func::FuncOp function, ThunkBuilder &thunks) { return EntryBuilder(function, thunks).run(); }

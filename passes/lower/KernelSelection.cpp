@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// From the spec of a compute step to a kernel generator. Part of the lower stage.
+/// Main source: dialects/rt/RtOps.td (table of `rt.compute`).
+#include "passes/lower/KernelSelection.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace mlir::moe;
+using rt::ComputeOp;
+using rt::Kind;
+using rt::Per;
+using rt::TilesAttr;
+
+namespace {
+
+/// Typed access to the spec of a step; the verifier has checked that the keys are there.
+struct Spec {
+  DictionaryAttr dictionary;
+  int64_t integer(StringRef key) const {
+    auto value = dictionary.getAs<IntegerAttr>(key);
+    return value ? value.getInt() : 0;
+  }
+  float real(StringRef key) const {
+    auto value = dictionary.getAs<FloatAttr>(key);
+    return value ? static_cast<float>(value.getValueAsDouble()) : 0.0f;
+  }
+  bool flag(StringRef key) const {
+    auto value = dictionary.getAs<BoolAttr>(key);
+    return value && value.getValue();
+  }
+  StringRef text(StringRef key) const {
+    auto value = dictionary.getAs<StringAttr>(key);
+    return value ? value.getValue() : StringRef();
+  }
+};
+
+moec::WeightEncoding encodingOf(const Spec &spec) {
+  return llvm::StringSwitch<moec::WeightEncoding>(spec.text("scheme"))
+      .Case("i8", moec::WeightEncoding::i8)
+      .Case("i4", moec::WeightEncoding::i4)
+      .Default(moec::WeightEncoding::f32);
+}
+
+bool isKnownScheme(StringRef scheme) { return scheme == "f32" || scheme == "i8" || scheme == "i4"; }
+
+int64_t rowsOf(Value value) { return cast<MemRefType>(value.getType()).getDimSize(0); }
+
+moec::KvLayout kvLayoutOf(const Spec &spec, Value region) {
+  moec::KvLayout kv;
+  kv.kvHeads = spec.integer("kv_heads");
+  kv.keyDim = spec.integer("qk_dim");
+  kv.valueDim = spec.integer("v_dim");
+  kv.element = llvm::StringSwitch<moec::KvElement>(spec.text("elem"))
+                   .Case("f16", moec::KvElement::f16)
+                   .Case("i8", moec::KvElement::i8)
+                   .Default(moec::KvElement::f32);
+  kv.blockBytes = spec.integer("block_bytes");
+  kv.regionBytes = rowsOf(region);
+  return kv;
+}
+
+/// Both matrices of a half of an expert step; the other half only has to be of the right shape.
+moec::ExpertsSpec expertsSpecOf(ComputeOp step, const Spec &spec) {
+  moec::ExpertsSpec experts;
+  int64_t inner = spec.integer("inner"), hidden = spec.integer("hidden");
+  experts.recordBytes = rowsOf(step.getIns()[0]);
+  experts.topK = spec.integer("top_k");
+  experts.maxTokens = rowsOf(step.getIns()[1]) / std::max<int64_t>(experts.topK, 1);
+  moec::WeightEncoding encoding = encodingOf(spec);
+  int64_t group = spec.integer("group") ? spec.integer("group") : 32;
+  if (step.getKind() == Kind::gate_up) {
+    experts.gate = {inner, hidden, encoding, group, spec.integer("gate_offset")};
+    experts.up = {inner, hidden, encoding, group, spec.integer("up_offset")};
+    bool isQuantized = spec.integer("down_group") != 0;
+    experts.down = {hidden, inner, isQuantized ? moec::WeightEncoding::i8 : moec::WeightEncoding::f32,
+                    isQuantized ? spec.integer("down_group") : 32, 0};
+  } else {
+    experts.gate = experts.up = {inner, hidden, encoding, 32, 0};
+    experts.down = {hidden, inner, encoding, group, spec.integer("down_offset")};
+  }
+  return experts;
+}
+
+LogicalResult report(ComputeOp step, llvm::Error error) {
+  if (!error)
+    return success();
+  return step.emitOpError(llvm::toString(std::move(error)));
+}
+
+} // namespace
+
+SmallVector<Value> KernelCache::operandsOf(ComputeOp step) {
+  SmallVector<Value> operands(step.getIns());
+  operands.append(step.getOuts().begin(), step.getOuts().end());
+  return operands;
+}
+
+FailureOr<Kernel> KernelCache::kernelFor(ComputeOp step) {
+  // The key holds everything that the code depends on: kind, constants and operand types.
+  Builder builder(module.getContext());
+  SmallVector<Attribute> key{step.getKindAttr(), step.getSpec(), builder.getI64IntegerAttr(step.getIns().size())};
+  for (Value operand : operandsOf(step))
+    key.push_back(TypeAttr::get(operand.getType()));
+  Attribute full = builder.getArrayAttr(key);
+  if (auto found = kernels.find(full); found != kernels.end())
+    return found->second;
+  if (step.getSpec().contains("scheme") && !isKnownScheme(Spec{step.getSpec()}.text("scheme")))
+    return step.emitOpError("has scheme '") << Spec{step.getSpec()}.text("scheme") << "', which has no kernel yet";
+  std::string name = (stringifyKind(step.getKind()) + "_" + Twine(kernels.size())).str();
+  FailureOr<TilesAttr> tiles = generate(step, name);
+  if (failed(tiles))
+    return failure();
+  Kernel kernel{SymbolRefAttr::get(module.getContext(), "kernels", {FlatSymbolRefAttr::get(module.getContext(), name)}),
+                *tiles};
+  kernels[full] = kernel;
+  return kernel;
+}
+
+FailureOr<TilesAttr> KernelCache::generate(ComputeOp step, StringRef name) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  moec::KernelContext context{builder, step.getLoc(), isa};
+  Spec spec{step.getSpec()};
+  auto perToken = [&](int64_t count) { return TilesAttr::get(module.getContext(), count, Per::token); };
+  /// Checks a spec, then generates.
+  auto make = [&](auto build, const auto &kernelSpec, TilesAttr tiles) -> FailureOr<TilesAttr> {
+    if (failed(report(step, moec::check(kernelSpec))))
+      return failure();
+    build(context, module, name, kernelSpec);
+    return tiles;
+  };
+  auto columns = [](Value value) { return cast<MemRefType>(value.getType()).getDimSize(1); };
+  switch (step.getKind()) {
+  case Kind::embed: {
+    auto encoding = spec.text("scheme") == "f32" ? moec::RowEncoding::f32 : spec.text("scheme") == "i8" ? moec::RowEncoding::i8 : moec::RowEncoding::i4;
+    return make(moec::buildEmbed,
+                moec::EmbedSpec{rowsOf(step.getOuts()[0]), spec.integer("columns"), spec.integer("row_bytes"), encoding,
+                                spec.integer("group") ? spec.integer("group") : 32},
+                perToken(1));
+  }
+  case Kind::norm:
+    return make(moec::buildNorm,
+                moec::NormSpec{rowsOf(step.getIns()[0]), columns(step.getIns()[0]), spec.real("eps"), spec.flag("unit_offset"),
+                               spec.flag("emit_float"), spec.integer("group")},
+                perToken(1));
+  case Kind::quantize:
+    return make(moec::buildQuantize,
+                moec::QuantizeSpec{rowsOf(step.getIns()[0]), columns(step.getIns()[0]), spec.integer("group")}, perToken(1));
+  case Kind::route: {
+    auto score = spec.text("score") == "softmax" ? moec::RouterScore::softmax : spec.text("score") == "sigmoid" ? moec::RouterScore::sigmoid : moec::RouterScore::none;
+    return make(moec::buildRouterTopk,
+                moec::RouterSpec{rowsOf(step.getIns()[0]), spec.integer("experts"), spec.integer("k"), score,
+                                 spec.flag("renormalize"), spec.real("renorm_eps"), spec.real("factor")},
+                perToken(1));
+  }
+  case Kind::combine:
+    return make(moec::buildCombine,
+                moec::CombineSpec{rowsOf(step.getIns()[0]), columns(step.getIns()[0]), spec.integer("k")}, perToken(1));
+  case Kind::rope_append:
+  case Kind::attention:
+    return generateKv(step, name, context);
+  case Kind::linear:
+  case Kind::gate_up:
+  case Kind::down:
+    return generateMatrix(step, name, context);
+  }
+  return failure();
+}
+
+FailureOr<TilesAttr> KernelCache::generateKv(ComputeOp step, StringRef name, moec::KernelContext &context) {
+  Spec spec{step.getSpec()};
+  if (step.getKind() == Kind::attention) {
+    moec::AttentionSpec attention{rowsOf(step.getIns()[0]), spec.integer("heads"), spec.real("scale"),
+                                  kvLayoutOf(spec, step.getIns()[1])};
+    if (failed(report(step, moec::check(attention))))
+      return failure();
+    moec::buildAttention(context, module, name, attention);
+    return TilesAttr::get(module.getContext(), attention.heads, Per::token);
+  }
+  moec::RopeAppendSpec rope;
+  rope.maxTokens = rowsOf(step.getIns()[0]);
+  rope.heads = spec.integer("heads");
+  rope.rotaryDim = spec.integer("dim");
+  rope.context = rowsOf(step.getIns().back());
+  rope.headNorms = spec.flag("norms");
+  rope.epsilon = spec.real("eps");
+  rope.kv = kvLayoutOf(spec, step.getOuts()[0]);
+  if (failed(report(step, moec::check(rope))))
+    return failure();
+  moec::buildRopeAppend(context, module, name, rope);
+  return TilesAttr::get(module.getContext(), 1, Per::token);
+}
+
+FailureOr<TilesAttr> KernelCache::generateMatrix(ComputeOp step, StringRef name, moec::KernelContext &context) {
+  Spec spec{step.getSpec()};
+  if (step.getKind() == Kind::linear) {
+    moec::LinearSpec linear;
+    linear.matrix = {spec.integer("rows"), spec.integer("columns"), encodingOf(spec), spec.integer("group") ? spec.integer("group") : 32, 0};
+    linear.maxTokens = rowsOf(step.getOuts()[0]);
+    linear.hasResidual = spec.flag("residual");
+    if (failed(report(step, moec::check(linear, context.family()))))
+      return failure();
+    moec::buildLinear(context, module, name, linear);
+    return TilesAttr::get(module.getContext(), linear.numTiles(), Per::call);
+  }
+  moec::ExpertsSpec experts = expertsSpecOf(step, spec);
+  if (failed(report(step, moec::check(experts, context.family()))))
+    return failure();
+  bool isGateUp = step.getKind() == Kind::gate_up;
+  (isGateUp ? moec::buildExpertsGateUp : moec::buildExpertsDown)(context, module, name, experts);
+  return TilesAttr::get(module.getContext(), isGateUp ? experts.numGateUpTiles() : experts.numDownTiles(), Per::expert);
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Plans one entry function: its ops become steps on buffers. Part of the plan stage.
+/// Main source: docs/architecture.md ("Plan").
+#ifndef PASSES_PLAN_FUNCTIONPLANNER_H
+#define PASSES_PLAN_FUNCTIONPLANNER_H
+
+#include "dialects/moe/MoeDialect.h"
+#include "dialects/rt/RtDialect.h"
+
+namespace mlir::moe {
+
+/// The KV cache of a session: blocks of 64 positions that hold all layers.
+struct KvPlan {
+  int64_t blockBytes = 0;
+  int64_t capacity = 0; ///< positions
+  SmallVector<int64_t> layerOffsets;
+};
+
+/// Parts of the arena that all entry functions agree on, in bytes and rows.
+struct ArenaPlan {
+  int64_t chunk = 0, headRows = 0;
+  int64_t hiddenOffset = 0, logitsOffset = 0;
+  int64_t sharedOffset = 0; ///< where buffers of one call start
+};
+
+/// Replaces the L2 body of `function` by an L3 body for up to `tokens` rows. Returns the arena bytes it needs.
+/// Errors are emitted on the op at fault.
+FailureOr<int64_t> planFunction(func::FuncOp function, int64_t tokens, const KvPlan &kv, const ArenaPlan &arena,
+                                DictionaryAttr pack);
+
+} // namespace mlir::moe
+
+#endif

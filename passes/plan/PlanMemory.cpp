@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Turns tensors into views of one static arena: level L2 to L3.
+/// Main source: passes/plan/Passes.td, docs/architecture.md ("Plan").
+#include "passes/plan/FunctionPlanner.h"
+#include "passes/plan/Passes.h"
+
+namespace mlir::moe {
+#define GEN_PASS_DEF_PLANMEMORY
+#include "passes/plan/Passes.h.inc"
+} // namespace mlir::moe
+
+using namespace mlir;
+using namespace mlir::moe;
+
+namespace {
+
+constexpr int64_t kAlign = 64;
+/// Rows whose logits are computed in one call of @head: keeps the logits buffer small and still reads the head's weights
+/// once for several rows.
+constexpr int64_t kHeadRows = 8;
+
+int64_t alignUp(int64_t value) { return (value + kAlign - 1) / kAlign * kAlign; }
+
+/// Adds the L2 functions' KV caches up: bytes of one block of 64 positions of each layer.
+FailureOr<KvPlan> planKv(func::FuncOp prefill) {
+  KvPlan plan;
+  for (Type type : prefill.getArgumentTypes())
+    if (auto cache = dyn_cast<CacheType>(type)) {
+      int64_t elemBytes = cache.getElem().getIntOrFloatBitWidth() / 8;
+      if (elemBytes == 0 || cache.getCapacity() % 64)
+        return prefill.emitError("expects caches of f32, f16 or i8 with a capacity that is a multiple of 64, but got ")
+               << type;
+      int64_t scales = cache.getElem().isInteger(8) ? 2 * cache.getKvHeads() * 64 * 4 : 0;
+      int64_t codes = cache.getKvHeads() * 64 * (cache.getQkDim() + cache.getVDim()) * elemBytes;
+      plan.layerOffsets.push_back(plan.blockBytes);
+      plan.blockBytes += alignUp(codes + scales);
+      plan.capacity = cache.getCapacity();
+    }
+  return plan;
+}
+
+struct PlanMemory : moe::impl::PlanMemoryBase<PlanMemory> {
+  using PlanMemoryBase::PlanMemoryBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto model = module->getAttrOfType<DictionaryAttr>("moe.model");
+    auto chunk = module->getAttrOfType<IntegerAttr>("moe.chunk");
+    auto pack = module->getAttrOfType<DictionaryAttr>("rt.pack");
+    auto prefill = module.lookupSymbol<func::FuncOp>("prefill");
+    if (!model || !chunk || !pack || !prefill) {
+      module.emitError("expects the attributes moe.model, moe.chunk and rt.pack (moe-place-weights) and @prefill");
+      return signalPassFailure();
+    }
+    int64_t hidden = integer(model, "hidden_size"), vocab = integer(model, "vocab_size");
+    FailureOr<KvPlan> kv = planKv(prefill);
+    if (failed(kv))
+      return signalPassFailure();
+    ArenaPlan arena;
+    arena.chunk = chunk.getInt();
+    arena.headRows = std::min(kHeadRows, arena.chunk);
+    arena.hiddenOffset = 0;
+    arena.logitsOffset = alignUp(arena.chunk * hidden * 4);
+    arena.sharedOffset = arena.logitsOffset + alignUp(arena.headRows * vocab * 4);
+    int64_t arenaBytes = arena.sharedOffset;
+    for (auto [name, tokens] : {std::pair("prefill", arena.chunk), std::pair("decode", int64_t(1)),
+                                std::pair("head", arena.headRows)}) {
+      auto function = module.lookupSymbol<func::FuncOp>(name);
+      if (!function) {
+        module.emitError("expects the entry point @") << name;
+        return signalPassFailure();
+      }
+      FailureOr<int64_t> end = planFunction(function, tokens, *kv, arena, pack);
+      if (failed(end))
+        return signalPassFailure();
+      arenaBytes = std::max(arenaBytes, *end);
+    }
+    record(module, pack, model, *kv, arena, alignUp(arenaBytes));
+  }
+
+  static int64_t integer(DictionaryAttr dictionary, StringRef key) {
+    auto value = dictionary.getAs<IntegerAttr>(key);
+    return value ? value.getInt() : 0;
+  }
+
+  void record(ModuleOp module, DictionaryAttr pack, DictionaryAttr model, const KvPlan &kv, const ArenaPlan &arena,
+              int64_t arenaBytes) {
+    Builder builder(&getContext());
+    SmallVector<NamedAttribute> plan;
+    auto put = [&](StringRef key, int64_t value) { plan.push_back(builder.getNamedAttr(key, builder.getI64IntegerAttr(value))); };
+    put("arena_bytes", arenaBytes);
+    put("resident_bytes", integer(pack, "resident_bytes"));
+    put("kv_block_bytes", kv.blockBytes);
+    put("kv_capacity", kv.capacity);
+    put("state_bytes", 0);
+    put("record_bytes", integer(pack, "record_bytes"));
+    put("num_expert_records", integer(pack, "num_expert_records"));
+    put("min_slots", integer(pack, "num_expert_records") ? integer(model, "top_k") : 0);
+    put("chunk", arena.chunk);
+    put("head_rows", arena.headRows);
+    put("hidden_offset", arena.hiddenOffset);
+    put("logits_offset", arena.logitsOffset);
+    module->setAttr("rt.plan", builder.getDictionaryAttr(plan));
+  }
+};
+
+} // namespace

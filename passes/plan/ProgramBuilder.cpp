@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Emits L3 steps and places their buffers. Main source: docs/architecture.md ("Plan").
+#include "passes/plan/ProgramBuilder.h"
+
+#include "lib/Plan/ArenaPlanner.h"
+
+using namespace mlir;
+using namespace mlir::rt;
+
+int64_t rt::sizeBytesOf(MemRefType type) { return type.getNumElements() * (type.getElementTypeBitWidth() / 8); }
+
+Value ProgramBuilder::makeBuffer(ArrayRef<int64_t> shape, Type elem) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(context.getParentBlock());
+  auto type = MemRefType::get(shape, elem);
+  auto view = ArenaOp::create(builder, loc, type, context, 0, false);
+  bufferOf[view.getView()] = buffers.size();
+  buffers.push_back({view, sizeBytesOf(type)});
+  return view.getView();
+}
+
+Value ProgramBuilder::makeFixed(ArrayRef<int64_t> shape, Type elem, int64_t offset, bool atPosition) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(context.getParentBlock());
+  return ArenaOp::create(builder, loc, MemRefType::get(shape, elem), context, offset, atPosition);
+}
+
+Value ProgramBuilder::makeResident(ArrayRef<int64_t> shape, Type elem, int64_t offset) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(context.getParentBlock());
+  return ResidentOp::create(builder, loc, MemRefType::get(shape, elem), context, offset);
+}
+
+Value ProgramBuilder::makeKv(int64_t sizeBytes, int64_t offset) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(context.getParentBlock());
+  return KvOp::create(builder, loc, MemRefType::get({sizeBytes}, builder.getI8Type()), context, offset);
+}
+
+void ProgramBuilder::touch(Value value) {
+  auto found = bufferOf.find(value);
+  if (found == bufferOf.end())
+    return;
+  Buffer &buffer = buffers[found->second];
+  if (buffer.firstStep < 0)
+    buffer.firstStep = step;
+  buffer.lastStep = step;
+}
+
+void ProgramBuilder::compute(Kind kind, ValueRange ins, ValueRange outs, ArrayRef<NamedAttribute> spec) {
+  for (Value value : llvm::concat<const Value>(llvm::to_vector(ins), llvm::to_vector(outs)))
+    touch(value);
+  ComputeOp::create(builder, loc, kind, ins, outs, builder.getDictionaryAttr(spec));
+}
+
+void ProgramBuilder::readRows(int64_t table, Value destination) {
+  touch(destination);
+  ReadRowsOp::create(builder, loc, context, table, destination);
+}
+
+void ProgramBuilder::poll(int64_t layer) { PollOp::create(builder, loc, context, layer); }
