@@ -5,6 +5,8 @@
 #ifndef PASSES_LOWER_KERNELS_KERNELBUILDER_H
 #define PASSES_LOWER_KERNELS_KERNELBUILDER_H
 
+#include "lib/Target/Isa.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Location.h"
 #include "mlir/IR/Value.h"
@@ -12,16 +14,6 @@
 #include <cstdint>
 
 namespace moec {
-
-/// Instruction level that kernels are generated for. Results do not depend on it (DESIGN §4.1).
-enum class Isa { Avx2, Avx512Vnni, Dotprod, I8mm };
-
-/// Weight layouts; the layout family follows from the ISA.
-enum class LayoutFamily { Arm64 = 1, X86 = 2 };
-
-constexpr LayoutFamily familyOf(Isa isa) {
-  return isa == Isa::Avx2 || isa == Isa::Avx512Vnni ? LayoutFamily::X86 : LayoutFamily::Arm64;
-}
 
 /// Where and for what a kernel is generated.
 struct KernelContext {
