@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The fake model's entry functions, reference and pack writer.
+/// The fake model's reference and pack writer.
 #include "FakeModel.h"
 
 #include "runtime/base/Hash.h"
@@ -10,25 +10,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fcntl.h>
 #include <unistd.h>
 
 using namespace fake;
 
-std::atomic<int32_t (*)(moert_context *, int32_t)> fake::onLayer{nullptr};
-
-//===--- arithmetic -----------------------------------------------------------------------------------------------===//
-
-static uint32_t expertWord(uint32_t layer, uint32_t expert) { return layer * 1000003u + expert * 7919u + 17u; }
-static uint32_t rowWord(uint32_t id) { return id * 2246822519u + 3u; }
-static void route(uint32_t h, int32_t (&ids)[kTopK]) {
-  ids[0] = static_cast<int32_t>(h % kExperts);
-  ids[1] = static_cast<int32_t>((ids[0] + 1 + (h / kExperts) % (kExperts - 1)) % kExperts);
-}
-static uint32_t pairValue(uint32_t words, uint32_t h, uint32_t rank) { return words * (2 * h + rank + 1); }
-static float logit(uint32_t h, uint32_t v) {
-  return static_cast<float>(((h ^ (v * 2654435761u)) * 40503u >> 8) & 0xffff);
-}
+//===--- reference ------------------------------------------------------------------------------------------------===//
 
 std::vector<std::vector<float>> fake::referenceLogits(const std::vector<int32_t> &ids) {
   std::vector<std::vector<float>> rows;
@@ -61,94 +49,10 @@ std::vector<int32_t> fake::somePrompt(size_t count) {
   return ids;
 }
 
-//===--- entry functions ------------------------------------------------------------------------------------------===//
-
-namespace {
-/// The arena.
-struct Arena {
-  uint32_t hidden[kChunk][kHidden];
-  float logits[kHeadRows][kVocab];
-  int32_t ids[kChunk * kTopK];
-  uint32_t products[kChunk * kTopK];
-  uint8_t rows[kChunk * kRowBytes];
-};
-} // namespace
-
-static void expertKernel(const moert_context *context, void *const *args, int64_t begin, int64_t end) {
-  Arena &arena = *reinterpret_cast<Arena *>(context->arena);
-  (void)args;
-  for (int64_t e = begin; e < end; ++e) {
-    const auto *words = reinterpret_cast<const uint32_t *>(context->wave.records[e]);
-    uint32_t sum = 0;
-    for (uint32_t i = 0; i < kRecordBytes / 4; ++i)
-      sum += words[i];
-    for (int32_t i = context->wave.pair_begin[e]; i < context->wave.pair_begin[e + 1]; ++i) {
-      int32_t pair = context->wave.pairs[i];
-      arena.products[pair] = pairValue(sum, arena.hidden[pair / kTopK][0], pair % kTopK);
-    }
-  }
-}
-
-static int32_t runLayer(moert_context *context, int32_t layer) {
-  Arena &arena = *reinterpret_cast<Arena *>(context->arena);
-  if (int32_t status = context->calls->poll(context, layer))
-    return status;
-  if (auto *hook = onLayer.load())
-    if (int32_t status = hook(context, layer))
-      return status;
-  for (int64_t t = 0; t < context->n; ++t)
-    route(arena.hidden[t][0], *reinterpret_cast<int32_t(*)[kTopK]>(arena.ids + t * kTopK));
-  if (int32_t status = context->calls->begin_experts(context, layer, arena.ids, kTopK))
-    return status;
-  int32_t count;
-  while ((count = context->calls->next_wave(context, layer)) > 0)
-    if (int32_t status = context->calls->launch(context, expertKernel, nullptr, count))
-      return status;
-  if (count < 0)
-    return count;
-  for (int64_t t = 0; t < context->n; ++t)
-    for (uint32_t r = 0; r < kTopK; ++r)
-      arena.hidden[t][0] += arena.products[t * kTopK + r] * (2 * r + 1);
-  return 0;
-}
-
-static int32_t feed(moert_context *context) {
-  Arena &arena = *reinterpret_cast<Arena *>(context->arena);
-  uint64_t blockBytes = moert_model_v1.plan.kv_block_bytes;
-  if (int32_t status = context->calls->read_rows(context, 0, arena.rows))
-    return status;
-  auto *state = reinterpret_cast<uint32_t *>(context->state);
-  for (int64_t t = 0; t < context->n; ++t) {
-    int64_t position = context->position + t;
-    *reinterpret_cast<int32_t *>(context->kv + position / 64 * blockBytes + position % 64 * 4) = context->tokens[t];
-    uint32_t h;
-    memcpy(&h, arena.rows + t * kRowBytes, 4);
-    for (int64_t q = 0; q <= position; ++q)
-      h += static_cast<uint32_t>((q + 1) *
-                                 *reinterpret_cast<int32_t *>(context->kv + q / 64 * blockBytes + q % 64 * 4));
-    state[0] = state[0] * 31 + static_cast<uint32_t>(context->tokens[t]);
-    arena.hidden[t][0] = h + state[0];
-  }
-  for (uint32_t layer = 0; layer < kLayers; ++layer)
-    if (int32_t status = runLayer(context, static_cast<int32_t>(layer)))
-      return status;
-  return 0;
-}
-
-static int32_t head(moert_context *context) {
-  Arena &arena = *reinterpret_cast<Arena *>(context->arena);
-  for (int64_t i = 0; i < context->n; ++i)
-    for (uint32_t v = 0; v < kVocab; ++v)
-      arena.logits[i][v] = logit(arena.hidden[context->position + i][0], v);
-  return 0;
-}
-
 //===--- descriptor and pack --------------------------------------------------------------------------------------===//
 
 static const int32_t kStopIds[] = {5};
 static moert_streamed_table tables[1];
-
-moert_model_descriptor moert_model_v1 = {};
 
 static void setDescriptor(const PackOptions &options, const moepack_header &header, uint32_t rowRecord) {
   tables[0] = {rowRecord, kRowBytes, kVocab};
@@ -176,9 +80,9 @@ static void setDescriptor(const PackOptions &options, const moepack_header &head
   d.num_streamed_tables = 1;
   d.streamed_tables = tables;
   d.generation = {0, 1, 0, 1, kStopIds};
-  d.prefill = feed;
-  d.decode = feed;
-  d.head = head;
+  d.prefill = feedEntry;
+  d.decode = feedEntry;
+  d.head = headEntry;
   d.report_json = "{}";
 }
 
@@ -221,10 +125,27 @@ static void writeFile(const std::string &path, const uint8_t *data, size_t sizeB
   ASSERT_TRUE(file && fwrite(data, 1, sizeBytes, file) == sizeBytes && fclose(file) == 0) << path;
 }
 
-std::string fake::makePack(const PackOptions &options, PackLayout *layout) {
+namespace {
+/// Folders of this run, removed at its end.
+struct Folders {
+  std::vector<std::string> paths;
+  ~Folders() {
+    for (const std::string &path : paths)
+      std::filesystem::remove_all(path);
+  }
+};
+} // namespace
+
+static std::string freshFolder() {
+  static Folders folders;
   char folder[] = "/tmp/moert-test-XXXXXX";
   EXPECT_TRUE(mkdtemp(folder));
-  std::string path = std::string(folder) + "/fake.moepack";
+  folders.paths.push_back(folder);
+  return folder;
+}
+
+std::string fake::makePack(const PackOptions &options, PackLayout *layout) {
+  std::string path = freshFolder() + "/fake.moepack";
   Writer writer;
   uint64_t numRecords = 3 + options.layers * kExperts;
   moepack_header header = {};

@@ -5,22 +5,14 @@
 #ifndef TEST_UNIT_RUNTIME_FAKEMODEL_H
 #define TEST_UNIT_RUNTIME_FAKEMODEL_H
 
-#include "moert/Generated.h"
+#include "FakeEntries.h"
 #include "moert/PackFormat.h"
 #include "moert/moert.h"
 
-#include <atomic>
 #include <string>
 #include <vector>
 
-/// The descriptor that the API table uses; `makePack` fills it.
-extern "C" moert_model_descriptor moert_model_v1;
-
 namespace fake {
-
-constexpr uint32_t kVocab = 97, kHidden = 16, kLayers = 3, kExperts = 8, kTopK = 2, kChunk = 16, kContext = 256;
-constexpr uint32_t kHeadRows = 4, kRecordBytes = 32768, kRowBytes = 64;
-constexpr uint64_t kResidentBytes = 1024;
 
 struct PackOptions {
   uint64_t partBytes = 0;
@@ -42,9 +34,6 @@ void truncateFile(const std::string &path, uint64_t sizeBytes);
 /// What the model computes: logits of every token of `ids`, one row each.
 std::vector<std::vector<float>> referenceLogits(const std::vector<int32_t> &ids);
 std::vector<int32_t> somePrompt(size_t count);
-
-/// Called in each layer by the entry functions, if set. A non-zero answer is the entry's result.
-extern std::atomic<int32_t (*)(moert_context *, int32_t layer)> onLayer;
 
 const moert_api &api();
 moert_open_options options(const std::string &path, uint64_t budget = 0, uint32_t threads = 2);

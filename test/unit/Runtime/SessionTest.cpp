@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <thread>
 
@@ -20,7 +21,7 @@ struct Conversation {
     EXPECT_EQ(api().session_create(model, &session, nullptr), MOERT_STATUS_OK);
   }
   ~Conversation() {
-    onLayer = nullptr;
+    setLayerHook(nullptr);
     api().session_destroy(session);
     api().close(model);
   }
@@ -75,7 +76,7 @@ int32_t failAfterCalls(moert_context *, int32_t) { return callsLeft.fetch_sub(1)
 TEST(Session, FailuresRollBack) {
   Conversation run(3);
   std::vector<int32_t> ids = somePrompt(40);
-  onLayer = failAfterCalls;
+  setLayerHook(failAfterCalls);
   callsLeft = 2 * kLayers + 2; // in the third chunk
   EXPECT_EQ(run.prefill(ids), MOERT_STATUS_INTERNAL);
   EXPECT_EQ(api().session_length(run.session), 32u);
@@ -125,7 +126,7 @@ int32_t signalAndWait(moert_context *, int32_t layer) {
 TEST(Session, CancelFromAnotherThreadAndBusy) {
   Conversation run(3);
   std::vector<int32_t> ids = somePrompt(5);
-  onLayer = signalAndWait;
+  setLayerHook(signalAndWait);
   reached = 0;
   std::thread other([&] {
     while (reached.load() != 1)
@@ -139,7 +140,7 @@ TEST(Session, CancelFromAnotherThreadAndBusy) {
   other.join();
   EXPECT_STREQ(run.error.message, "cancelled before layer 2");
   EXPECT_EQ(api().session_length(run.session), 0u);
-  onLayer = nullptr;
+  setLayerHook(nullptr);
   ASSERT_EQ(run.prefill(ids), MOERT_STATUS_OK);
   run.expectLogits(ids);
   api().session_cancel(run.session);

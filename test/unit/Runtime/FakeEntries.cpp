@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The fake model's entry functions, as generated code would look. Linked into the test program and, alone with the
+/// runtime archive and the stub of libc, into a shared object.
+#include "FakeEntries.h"
+
+#include <string.h>
+
+using namespace fake;
+
+moert_model_descriptor moert_model_v1 = {.prefill = feedEntry, .decode = feedEntry, .head = headEntry};
+
+static LayerHook layerHook = nullptr;
+
+void fake::setLayerHook(LayerHook hook) { __atomic_store_n(&layerHook, hook, __ATOMIC_SEQ_CST); }
+
+static void expertKernel(const moert_context *context, void *const *args, int64_t begin, int64_t end) {
+  Arena &arena = *reinterpret_cast<Arena *>(context->arena);
+  (void)args;
+  for (int64_t e = begin; e < end; ++e) {
+    const auto *words = reinterpret_cast<const uint32_t *>(context->wave.records[e]);
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < kRecordBytes / 4; ++i)
+      sum += words[i];
+    for (int32_t i = context->wave.pair_begin[e]; i < context->wave.pair_begin[e + 1]; ++i) {
+      int32_t pair = context->wave.pairs[i];
+      arena.products[pair] = pairValue(sum, arena.hidden[pair / kTopK][0], pair % kTopK);
+    }
+  }
+}
+
+static int32_t runLayer(moert_context *context, int32_t layer) {
+  Arena &arena = *reinterpret_cast<Arena *>(context->arena);
+  if (int32_t status = context->calls->poll(context, layer))
+    return status;
+  if (LayerHook hook = __atomic_load_n(&layerHook, __ATOMIC_SEQ_CST))
+    if (int32_t status = hook(context, layer))
+      return status;
+  for (int64_t t = 0; t < context->n; ++t)
+    route(arena.hidden[t][0], *reinterpret_cast<int32_t(*)[kTopK]>(arena.ids + t * kTopK));
+  if (int32_t status = context->calls->begin_experts(context, layer, arena.ids, kTopK))
+    return status;
+  int32_t count;
+  while ((count = context->calls->next_wave(context, layer)) > 0)
+    if (int32_t status = context->calls->launch(context, expertKernel, nullptr, count))
+      return status;
+  if (count < 0)
+    return count;
+  for (int64_t t = 0; t < context->n; ++t)
+    for (uint32_t r = 0; r < kTopK; ++r)
+      arena.hidden[t][0] += arena.products[t * kTopK + r] * (2 * r + 1);
+  return 0;
+}
+
+int32_t fake::feedEntry(moert_context *context) {
+  Arena &arena = *reinterpret_cast<Arena *>(context->arena);
+  uint64_t blockBytes = moert_model_v1.plan.kv_block_bytes;
+  if (int32_t status = context->calls->read_rows(context, 0, arena.rows))
+    return status;
+  auto *state = reinterpret_cast<uint32_t *>(context->state);
+  for (int64_t t = 0; t < context->n; ++t) {
+    int64_t position = context->position + t;
+    *reinterpret_cast<int32_t *>(context->kv + position / 64 * blockBytes + position % 64 * 4) = context->tokens[t];
+    uint32_t h;
+    memcpy(&h, arena.rows + t * kRowBytes, 4);
+    for (int64_t q = 0; q <= position; ++q)
+      h += static_cast<uint32_t>((q + 1) *
+                                 *reinterpret_cast<int32_t *>(context->kv + q / 64 * blockBytes + q % 64 * 4));
+    state[0] = state[0] * 31 + static_cast<uint32_t>(context->tokens[t]);
+    arena.hidden[t][0] = h + state[0];
+  }
+  for (uint32_t layer = 0; layer < kLayers; ++layer)
+    if (int32_t status = runLayer(context, static_cast<int32_t>(layer)))
+      return status;
+  return 0;
+}
+
+int32_t fake::headEntry(moert_context *context) {
+  Arena &arena = *reinterpret_cast<Arena *>(context->arena);
+  for (int64_t i = 0; i < context->n; ++i)
+    for (uint32_t v = 0; v < kVocab; ++v)
+      arena.logits[i][v] = logit(arena.hidden[context->position + i][0], v);
+  return 0;
+}
