@@ -64,8 +64,16 @@ def verifier_text(tree, folder, class_name):
     return "\n".join(bodies)
 
 
+def example_of(description):
+    """The MLIR of the example, one space between words."""
+    text = description.split("Example", 1)[1]
+    block = re.search(r"```mlir\n(.*?)```", text, re.S) or re.search(r"`([^`]+)`", text)
+    return " ".join(block[1].split()) if block else ""
+
+
 def check_ops(tree):
-    """Each op: summary, description, example; each (Cn): a line in the verifier and a negative test."""
+    """Each op: summary, description, example that a test runs; each (Cn): verifier line and negative test."""
+    positive = " ".join(" ".join(tree.text(path).split()) for path in tree.select("test/dialect/", ends=(".mlir",)))
     negative = "\n".join(tree.text(path) for path in tree.select("test/dialect/", ends=("-invalid.mlir",)))
     for path in tree.select("dialects/", ends=(".td",)):
         for match, record in records(tree, path, OP):
@@ -77,6 +85,8 @@ def check_ops(tree):
                 yield f"{where}: the description of {op} has no example"
             elif op not in description.split("Example", 1)[1]:
                 yield f"{where}: the example of {op} does not use it"
+            elif example_of(description) not in positive:
+                yield f"{where}: no test in test/dialect holds the example of {op}: {example_of(description)[:60]}..."
             class_name = match[1].split("_", 1)[-1]
             verifier = verifier_text(tree, os.path.dirname(path), class_name)
             for number in re.findall(r"\((C\d+)\)", description):
