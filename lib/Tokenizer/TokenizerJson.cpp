@@ -190,10 +190,13 @@ Error Reader::readAddedToken(size_t index, const Json &entry) {
   const JsonObject *token = entry.asObject();
   if (!token)
     return expects(path, "an object", &entry);
-  std::optional<int64_t> id = token->find("id") ? token->find("id")->asInt64() : std::nullopt;
+  const Json *idValue = token->find("id");
+  std::optional<int64_t> id;
+  if (idValue)
+    id = idValue->asInt64();
   std::optional<StringRef> content = stringAt(*token, "content");
   if (!id)
-    return expects(path + ".id", "an id", token->find("id"));
+    return expects(path + ".id", "an id", idValue);
   if (!content || content->empty())
     return expects(path + ".content", "a text", token->find("content"));
   for (StringRef key : {"single_word", "lstrip", "rstrip"})
@@ -240,7 +243,8 @@ Error Reader::readSplit(const JsonObject &split) {
   const KnownPattern *known =
       llvm::find_if(kPatterns, [&](const KnownPattern &candidate) { return regex && *regex == candidate.text; });
   if (known == std::end(kPatterns))
-    return expects(path + ".pattern", "the split regex of Qwen2 and Qwen3 or that of Qwen3.5", pattern ? pattern->find("Regex") : split.find("pattern"));
+    return expects(path + ".pattern", "the split regex of Qwen2 and Qwen3 or that of Qwen3.5",
+                   pattern ? pattern->find("Regex") : split.find("pattern"));
   if (stringAt(split, "behavior") != StringRef("Isolated"))
     return expects(path + ".behavior", "\"Isolated\"", split.find("behavior"));
   model.pattern = known->id;
