@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Which tensors a qwen3_moe checkpoint has, and the check that it has them. Part of the import step. Main source:
+/// transformers' `models/qwen3_moe/modeling_qwen3_moe.py`.
+#ifndef LIB_IMPORT_TENSORTABLE_H
+#define LIB_IMPORT_TENSORTABLE_H
+
+#include "lib/Import/ModelConfig.h"
+#include "lib/Import/TensorType.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace moec {
+
+/// One tensor of a checkpoint: where its elements stand. Row-major, little-endian.
+struct CheckpointTensor {
+  std::string name;
+  TensorType type;
+  std::vector<uint64_t> shape;
+  uint32_t fileIndex; // into Checkpoint::files()
+  uint64_t offsetBytes;
+  uint64_t sizeBytes;
+};
+
+/// Calls `visit` for every tensor that the model needs, in the order of computation; stops at the first error.
+llvm::Error forEachExpectedTensor(const Qwen3MoeConfig &config,
+                                  llvm::function_ref<llvm::Error(llvm::StringRef, llvm::ArrayRef<uint64_t>)> visit);
+
+/// The tensor `name` of a list sorted by name, or null.
+const CheckpointTensor *findTensor(llvm::ArrayRef<CheckpointTensor> sorted, llvm::StringRef name);
+
+/// Checks a list sorted by name against the config.
+///
+/// Errors: an embedding or head of another vocabulary; a tensor that is missing, has another shape or a type other than
+///         F32, F16 or BF16, or is not expected; each by name, with what was found and expected.
+llvm::Error checkTensors(const Qwen3MoeConfig &config, llvm::ArrayRef<CheckpointTensor> sorted);
+
+} // namespace moec
+#endif

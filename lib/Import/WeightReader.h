@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Reads rows of a weight as float32, in pieces. Part of the pack step and of the reference interpreter.
+#ifndef LIB_IMPORT_WEIGHTREADER_H
+#define LIB_IMPORT_WEIGHTREADER_H
+
+#include "lib/Import/TensorType.h"
+#include "lib/Support/Files.h"
+
+namespace moec {
+
+/// A matrix [numRows, numColumns] in a file. A vector is one row.
+struct WeightSource {
+  const RandomAccessFile *file;
+  TensorType type; // F32, F16 or BF16
+  uint64_t offsetBytes;
+  uint64_t numRows;
+  uint64_t numColumns;
+};
+
+/// Reads rows [firstRow, firstRow + numRows) into `out` [numRows, numColumns]; every conversion is exact.
+///
+/// Memory: one buffer of at most 1 MiB on top of `out`.
+/// Threads: re-entrant; one source may be read by several threads.
+/// Errors: rows beyond the matrix, a type that is no weight type, a wrong size of `out`, a failed read.
+llvm::Error readWeightRows(const WeightSource &source, uint64_t firstRow, uint64_t numRows,
+                           llvm::MutableArrayRef<float> out);
+
+/// The same from a file that is opened for this call.
+llvm::Expected<std::vector<float>> readWeight(llvm::StringRef path, TensorType type, uint64_t offsetBytes,
+                                              uint64_t numRows, uint64_t numColumns);
+
+} // namespace moec
+#endif
