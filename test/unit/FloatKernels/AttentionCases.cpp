@@ -176,8 +176,10 @@ void runAttention(const char *name, KernelFunction kernel, int64_t heads, const 
   Region region(shape);
   for (int64_t position : {0, 61, 123, 508, 1017, 1208}) {
     for (; filled < position + kMaxTokens; ++filled)
-      for (int64_t h = 0; h < shape.kvHeads; ++h)
-        region.append(random.values(shape.keyDim, 3.0f).data(), random.values(shape.valueDim).data(), h, filled);
+      for (int64_t h = 0; h < shape.kvHeads; ++h) {
+        std::vector<float> k = random.values(shape.keyDim, 3.0f), v = random.values(shape.valueDim);
+        region.append(k.data(), v.data(), h, filled);
+      }
     std::vector<float> q = random.values(kMaxTokens * heads * shape.keyDim, 3.0f);
     std::vector<float> o((size_t)(kMaxTokens * heads * shape.valueDim), -1.0f), single = o, expected;
     for (int64_t t = 0; t < kMaxTokens; ++t)
