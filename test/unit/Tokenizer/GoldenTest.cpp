@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Proves that the demo model's tokenizer gives the ids of the `tokenizers` package (tools/dev/make-tokenizer-golden.py).
+/// Proves that the demo model's tokenizer gives the ids of the `tokenizers` package
+/// (tools/dev/make-tokenizer-golden.py).
 #include "test/unit/Tokenizer/SmallTokenizer.h"
 
 #include "lib/Support/Json.h"

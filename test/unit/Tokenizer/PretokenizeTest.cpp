@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Proves that words are cut as the regex cuts them. Expected words were read off the regex by hand; GoldenTest compares
-/// with an independent regex engine.
+/// Proves that words are cut as the regex cuts them. Expected words were read off the regex by hand; GoldenTest
+/// compares with an independent regex engine.
 #include "runtime/tokenizer/Pretokenize.h"
 
 #include "gtest/gtest.h"

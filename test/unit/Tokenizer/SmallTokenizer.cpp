@@ -37,7 +37,8 @@ std::string smallTokenizerJson() {
     "normalizer": {"type": "NFC"},
     "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
       {"type": "Split", "behavior": "Isolated", "invert": false, "pattern": {"Regex":
-        "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"}},
+        "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|)"
+                     R"( ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"}},
       {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}]},
     "decoder": {"type": "ByteLevel"}, "post_processor": null,
     "model": {"type": "BPE", "dropout": null, "ignore_merges": false, "byte_fallback": false,
