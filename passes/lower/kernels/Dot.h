@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The inner product shared by linear and expert kernels: one row block of a stored matrix times a few activation rows,
+/// the whole of K in registers. Step: lower. Main source: docs/formats.md (layouts), DESIGN §4.1 N1.
+#ifndef PASSES_LOWER_KERNELS_DOT_H
+#define PASSES_LOWER_KERNELS_DOT_H
+
+#include "passes/lower/kernels/FloatBuilder.h"
+#include "passes/lower/kernels/KernelBuilder.h"
+
+#include "llvm/Support/Error.h"
+
+namespace moec {
+
+/// How a weight matrix is stored.
+enum class WeightEncoding { f32, i8, i4 };
+
+/// A stored matrix [rows, columns]; y = W x.
+struct MatrixSpec {
+  int64_t rows = 0;
+  int64_t columns = 0;
+  WeightEncoding encoding = WeightEncoding::f32;
+  /// Columns that share a scale: 32, 64 or 128. Unused for f32.
+  int64_t group = 32;
+  /// Where the matrix starts in its memref, in bytes.
+  int64_t offsetBytes = 0;
+};
+
+/// Rows that lie together in memory: 16 for f32 and the x86 family, 8 for the integer encodings of the arm64 family.
+int64_t rowBlockOf(const MatrixSpec &matrix, LayoutFamily family);
+/// Bytes of the stored matrix, rows padded to whole row blocks.
+int64_t matrixBytes(const MatrixSpec &matrix, LayoutFamily family);
+/// Says whether the matrix can be multiplied.
+llvm::Error check(const MatrixSpec &matrix, llvm::StringRef what);
+
+/// Activation rows. f32 weights read `floats` [n][K]; integer weights read codes i8 [n][K], scales f32 [n][K/G] and sums
+/// i32 [n][K/G].
+struct ActivationRows {
+  mlir::Value floats;
+  mlir::Value codes;
+  mlir::Value scales;
+  mlir::Value sums;
+};
+
+/// Appends the memref types of activation rows: one for f32 weights, three for integer weights.
+void appendRowTypes(llvm::SmallVectorImpl<mlir::Type> &types, mlir::Builder &builder, const MatrixSpec &matrix,
+                    int64_t maxRows);
+/// Takes activation rows from the front of `memrefs`.
+ActivationRows takeRows(mlir::ValueRange &memrefs, const MatrixSpec &matrix);
+
+/// Emits products of one row block. The result is the same bits for every ISA and every number of tokens.
+class DotEmitter {
+public:
+  DotEmitter(Isa isa, FloatBuilder &builder, const MatrixSpec &matrix, mlir::Value weights, ActivationRows rows)
+      : isa(isa), f(builder), matrix(matrix), weights(weights), rows(rows) {}
+
+  int64_t rowBlock() const { return rowBlockOf(matrix, familyOf(isa)); }
+  /// The most tokens whose accumulators fit in registers: 8, 4 or 2.
+  int64_t widestBlock() const;
+  /// y[row .. row + rowBlock) of each token, as one f32 vector of rowBlock lanes for each. `row` is a multiple of
+  /// rowBlock.
+  mlir::SmallVector<mlir::Value, 8> emit(mlir::Value row, mlir::ArrayRef<mlir::Value> tokens);
+
+private:
+  using Values = mlir::SmallVector<mlir::Value, 8>;
+  using Tokens = mlir::ArrayRef<mlir::Value>;
+
+  // Dot.cpp
+  Values emitFloat(mlir::Value row, Tokens tokens);
+  int64_t groupBytes() const;
+  int64_t codeBytes() const;
+  mlir::Value rowBase(mlir::Value row);
+  void prefetch(mlir::Value base, int64_t bytes);
+  mlir::Value weightBytes(mlir::Value base, int64_t offset, int64_t width);
+  mlir::Value weightScales(mlir::Value block, int64_t first, int64_t width);
+  mlir::Value intrinsic(llvm::StringRef name, mlir::Type type, mlir::ValueRange arguments);
+  mlir::Value splatInteger(mlir::Type element, int64_t width, int64_t value);
+  mlir::Value bitcast(mlir::Value vector, mlir::Type element);
+  Values overSlices(mlir::ValueRange sums, llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
+
+  // DotX86.cpp
+  Values emitX86(mlir::Value row, Tokens tokens);
+  Values sumsVnni(mlir::Value block, mlir::Value k, Tokens tokens, mlir::ValueRange initial);
+  Values sumsAvx2(mlir::Value block, mlir::Value k, Tokens tokens, mlir::ValueRange initial);
+  mlir::Value activationWord(mlir::Value token, mlir::Value k, int64_t lanes);
+
+  // DotArm.cpp
+  Values emitArm(mlir::Value row, Tokens tokens);
+  Values emitSdotGroup(mlir::Value block, mlir::Value group, Tokens tokens, mlir::ValueRange sums);
+  Values emitSmmlaGroup(mlir::Value block, mlir::Value group, Tokens tokens, mlir::ValueRange sums);
+  Values armWeights(mlir::Value slice, int64_t chunkPair);
+  mlir::Value armFloat(mlir::Value sums);
+
+  Isa isa;
+  FloatBuilder &f;
+  MatrixSpec matrix;
+  mlir::Value weights;
+  ActivationRows rows;
+};
+
+/// Runs `body` with blocks of `widest`, .., 4, 2, 1 indices that cover [0, count); count <= most. `body` gets the first
+/// index and the number of them.
+void overBlocks(FloatBuilder &builder, mlir::Value count, int64_t most, int64_t widest,
+                llvm::function_ref<void(mlir::Value, int64_t)> body);
+
+/// Stores `vector` at [row, column ..), leaving out lanes at or behind `columns`.
+void storeInside(FloatBuilder &builder, mlir::Value vector, mlir::Value memref, mlir::Value row, mlir::Value column,
+                 int64_t columns);
+/// Loads `width` lanes at [row, column ..); lanes at or behind `columns` are zero.
+mlir::Value loadInside(FloatBuilder &builder, mlir::Value memref, mlir::Value row, mlir::Value column, int64_t columns,
+                       int64_t width);
+
+} // namespace moec
+
+#endif

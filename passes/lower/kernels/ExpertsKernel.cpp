@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Kernels of the routed experts: gate|up with activation and quantization, and down. Both work on the (token, rank)
+/// pairs of one expert, whose record is contiguous. Step: lower. Main source: docs/architecture.md, "Kernels".
+#include "passes/lower/kernels/FloatKernels.h"
+#include "passes/lower/kernels/Linear.h"
+
+using namespace mlir;
+
+namespace moec {
+
+static llvm::Error checkPlace(const MatrixSpec &matrix, StringRef what, int64_t recordBytes, LayoutFamily family) {
+  if (llvm::Error error = check(matrix, what))
+    return error;
+  int64_t end = matrix.offsetBytes + matrixBytes(matrix, family);
+  if (matrix.offsetBytes < 0 || matrix.offsetBytes % 64 != 0 || end > recordBytes)
+    return llvm::createStringError("%s expects a multiple of 64 as offset and its end inside the record of %lld bytes, "
+                                   "but got bytes %lld to %lld",
+                                   what.str().c_str(), (long long)recordBytes, (long long)matrix.offsetBytes,
+                                   (long long)end);
+  return llvm::Error::success();
+}
+
+llvm::Error check(const ExpertsSpec &spec, LayoutFamily family) {
+  for (auto [matrix, what] : {std::pair(&spec.gate, "gate"), std::pair(&spec.up, "up"), std::pair(&spec.down, "down")})
+    if (llvm::Error error = checkPlace(*matrix, what, spec.recordBytes, family))
+      return error;
+  const MatrixSpec &gate = spec.gate, &up = spec.up, &down = spec.down;
+  if (gate.rows != up.rows || gate.columns != up.columns || gate.encoding != up.encoding || gate.group != up.group)
+    return llvm::createStringError("experts expect gate and up of one shape, encoding and group, but got %lld x %lld and "
+                                   "%lld x %lld",
+                                   (long long)gate.rows, (long long)gate.columns, (long long)up.rows,
+                                   (long long)up.columns);
+  if (down.columns != gate.rows)
+    return llvm::createStringError("experts expect as many columns of down as rows of gate, but got %lld and %lld",
+                                   (long long)down.columns, (long long)gate.rows);
+  if (spec.topK < 1 || spec.maxTokens < 1)
+    return llvm::createStringError("experts expect at least 1 token and 1 expert, but got %lld and %lld",
+                                   (long long)spec.maxTokens, (long long)spec.topK);
+  int64_t block = rowBlockOf(down, family);
+  if (spec.rowsPerTile < block || spec.rowsPerTile % block != 0)
+    return llvm::createStringError("experts expect a multiple of %lld as rows of a tile, but got %lld",
+                                   (long long)block, (long long)spec.rowsPerTile);
+  return llvm::Error::success();
+}
+
+namespace {
+
+/// One run of expertsGateUp while it is built.
+struct GateUpBuilder {
+  FloatBuilder &f;
+  const ExpertsSpec &spec;
+  DotEmitter gate, up;
+  Value pairs;
+  ActivationRows h;
+  /// f32 [tokens of a block][columns of a tile]; only when h is quantized.
+  Value scratch;
+
+  /// Rows [row, +rowBlock) of h for `width` pairs; `column` is the row inside the tile.
+  void emitRows(Value row, Value column, ArrayRef<Value> pairOf, ArrayRef<Value> tokenOf) {
+    auto gates = gate.emit(row, tokenOf);
+    auto ups = up.emit(row, tokenOf);
+    for (auto [i, pair] : llvm::enumerate(pairOf)) {
+      Value activated = buildSilu(f.getBuilder(), pairs.getLoc(), gates[i]);
+      Value value = f.mulf(activated, ups[i]);
+      if (scratch)
+        f.storeVector(value, scratch, {f.index(i), column});
+      else
+        storeInside(f, value, h.floats, pair, row, spec.gate.rows);
+    }
+  }
+
+  void emitBlock(Value tile, Value first, int64_t width) {
+    SmallVector<Value, 8> pairOf, tokenOf;
+    for (int64_t i = 0; i < width; ++i) {
+      pairOf.push_back(f.i32ToIndex(f.load(pairs, {f.add(first, i)})));
+      tokenOf.push_back(f.divide(pairOf.back(), spec.topK));
+    }
+    Value begin = f.multiply(tile, spec.columnsPerTile());
+    Value end = f.minimum(f.add(begin, spec.columnsPerTile()), f.index(spec.gate.rows));
+    f.loop(begin, end, gate.rowBlock(),
+           [&](Value row) { emitRows(row, f.subtract(row, begin), pairOf, tokenOf); });
+    if (!scratch)
+      return;
+    for (auto [i, pair] : llvm::enumerate(pairOf)) {
+      SmallVector<Value, 8> vectors;
+      for (int64_t column = 0; column < spec.columnsPerTile(); column += kFloatLanes)
+        vectors.push_back(f.loadVector(scratch, {f.index(i), f.index(column)}));
+      quantizeGroup(f, vectors, {h.codes, h.scales, h.sums}, pair, tile);
+    }
+  }
+};
+
+} // namespace
+
+func::FuncOp buildExpertsGateUp(KernelContext &context, ModuleOp module, StringRef name, const ExpertsSpec &spec) {
+  Builder builder(module.getContext());
+  SmallVector<Type, 8> types{MemRefType::get({spec.recordBytes}, builder.getI8Type()),
+                             MemRefType::get({spec.maxPairs()}, builder.getI32Type())};
+  appendRowTypes(types, builder, spec.gate, spec.maxTokens);
+  appendRowTypes(types, builder, spec.down, spec.maxPairs());
+  return buildProductKernel(context, module, name, types, 3, [&](FloatBuilder &f, ValueRange memrefs, ValueRange indices) {
+    Value record = memrefs[0], pairs = memrefs[1];
+    memrefs = memrefs.drop_front(2);
+    ActivationRows x = takeRows(memrefs, spec.gate);
+    ActivationRows h = takeRows(memrefs, spec.down);
+    DotEmitter gate(context.isa, f, spec.gate, record, x), up(context.isa, f, spec.up, record, x);
+    Value scratch;
+    if (spec.down.encoding != WeightEncoding::f32)
+      scratch = memref::AllocaOp::create(
+          f.getBuilder(), record.getLoc(),
+          MemRefType::get({gate.widestBlock(), spec.columnsPerTile()}, builder.getF32Type()),
+          builder.getI64IntegerAttr(64));
+    GateUpBuilder body{f, spec, gate, up, pairs, h, scratch};
+    f.loop(indices[1], indices[2], 1, [&](Value tile) {
+      // A token meets an expert at most once, so the pairs of one expert are at most the tokens.
+      overBlocks(f, indices[0], spec.maxTokens, gate.widestBlock(),
+                 [&](Value first, int64_t width) { body.emitBlock(tile, first, width); });
+    });
+  });
+}
+
+func::FuncOp buildExpertsDown(KernelContext &context, ModuleOp module, StringRef name, const ExpertsSpec &spec) {
+  Builder builder(module.getContext());
+  SmallVector<Type, 8> types{MemRefType::get({spec.recordBytes}, builder.getI8Type()),
+                             MemRefType::get({spec.maxPairs()}, builder.getI32Type())};
+  appendRowTypes(types, builder, spec.down, spec.maxPairs());
+  types.push_back(MemRefType::get({spec.maxPairs(), spec.down.rows}, builder.getF32Type()));
+  return buildProductKernel(context, module, name, types, 3, [&](FloatBuilder &f, ValueRange memrefs, ValueRange indices) {
+    Value record = memrefs[0], pairs = memrefs[1], y = memrefs.back();
+    memrefs = memrefs.drop_front(2);
+    ActivationRows h = takeRows(memrefs, spec.down);
+    DotEmitter dot(context.isa, f, spec.down, record, h);
+    Value begin = f.multiply(indices[1], spec.rowsPerTile);
+    Value end = f.minimum(f.multiply(indices[2], spec.rowsPerTile), f.index(spec.down.rows));
+    f.loop(begin, end, dot.rowBlock(), [&](Value row) {
+      overBlocks(f, indices[0], spec.maxTokens, dot.widestBlock(), [&](Value first, int64_t width) {
+        SmallVector<Value, 8> pairOf;
+        for (int64_t i = 0; i < width; ++i)
+          pairOf.push_back(f.i32ToIndex(f.load(pairs, {f.add(first, i)})));
+        for (auto [pair, sum] : llvm::zip_equal(pairOf, dot.emit(row, pairOf)))
+          storeInside(f, sum, y, pair, row, spec.down.rows);
+      });
+    });
+  });
+}
+
+} // namespace moec
