@@ -67,6 +67,8 @@ Digest128 Hash128::digest() const {
   return {hash.low64, hash.high64};
 }
 
+uint64_t Hash128::digest64() const { return XXH3_64bits_digest(&state->value); }
+
 llvm::Expected<Digest128> hashFile(llvm::StringRef path) {
   llvm::Expected<RandomAccessFile> file = RandomAccessFile::open(path);
   if (!file)

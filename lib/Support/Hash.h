@@ -36,7 +36,7 @@ struct Digest128 {
 
 Digest128 hash128(llvm::ArrayRef<uint8_t> bytes);
 
-/// XXH3-128 of a stream of pieces.
+/// XXH3-128 and XXH3-64 of a stream of pieces.
 class Hash128 {
 public:
   Hash128();
@@ -47,6 +47,8 @@ public:
   void update(llvm::StringRef text) { update(llvm::ArrayRef(text.bytes_begin(), text.size())); }
   /// The hash of everything so far; more may follow.
   Digest128 digest() const;
+  /// `hash64` of everything so far: both hashes come from the same state.
+  uint64_t digest64() const;
 
 private:
   struct State;
