@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A norm over whole rows emits the int8 activation; other users take its float result; a head norm is left alone.
+// RUN: %moe-opt %s --pass-pipeline="builtin.module(func.func(moe-fuse-norm-quantize))" | FileCheck %s
+
+!act = tensor<?x256xf32, #moe.act<group = 32>>
+
+// CHECK-LABEL: @fused
+func.func @fused(%x: tensor<?x256xf32>, %w: tensor<256xf32>) -> (tensor<?x256xf32>, !act) {
+  // CHECK: %[[Y:.*]], %[[Q:.*]] = moe.norm_quantize
+  // CHECK-NOT: moe.rms_norm
+  // CHECK: return %[[Y]], %[[Q]]
+  %y = moe.rms_norm %x, %w {eps = 1.0e-6 : f32} : tensor<?x256xf32>, tensor<256xf32>
+  %q = moe.quantize_act %y : tensor<?x256xf32> -> !act
+  return %y, %q : tensor<?x256xf32>, !act
+}
+
+// CHECK-LABEL: @head_norm
+func.func @head_norm(%x: tensor<?x256xf32>, %w: tensor<32xf32>) -> !act {
+  // CHECK: moe.rms_norm
+  // CHECK: moe.quantize_act
+  %y = moe.rms_norm %x, %w {eps = 1.0e-6 : f32} : tensor<?x256xf32>, tensor<32xf32>
+  %q = moe.quantize_act %y : tensor<?x256xf32> -> !act
+  return %q : !act
+}

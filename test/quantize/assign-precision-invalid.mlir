@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unknown presets and groups are refused; a group that does not divide a weight's columns names the weight.
+// RUN: not %moe-opt %s --moe-assign-precision="preset=int3" 2>&1 | FileCheck %s --check-prefix=PRESET
+// RUN: not %moe-opt %s --moe-assign-precision="group=48" 2>&1 | FileCheck %s --check-prefix=GROUP
+// RUN: not %moe-opt %s --moe-assign-precision="group=64" 2>&1 | FileCheck %s --check-prefix=COLUMNS
+
+// PRESET: expects a precision preset f32, int8, int4 or mixed, but got 'int3'
+// GROUP: expects a group of auto, 32, 64 or 128, but got '48'
+// COLUMNS: 'moe.weight' op has 96 columns, which groups of 64 do not divide; choose a smaller group or f32
+moe.weight @down : tensor<256x96xf32> role(ffn_down) source(<dtype = "bf16", files = [0], offsets = [0]>)
