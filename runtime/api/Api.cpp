@@ -78,7 +78,8 @@ static void releaseScratch(void *ledger, void *block, size_t sizeBytes) {
 static moert_status checkText(const moert_model *model, const void *in, size_t inCount, const void *out,
                               size_t capacity, const void *count, moert_error *error) {
   if (!model || (!in && inCount) || (!out && capacity) || !count)
-    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "the model, the input, the output or the place for the count is "
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
+                "the model, the input, the output or the place for the count is "
                 "null");
   if (!model->hasTokenizer)
     return fail(error, MOERT_STATUS_UNSUPPORTED, "'%s' was compiled without a tokenizer; use token ids",
@@ -95,9 +96,10 @@ static moert_status tokenize(const moert_model *model, const char *text, size_t 
   moert_status status = model->tokenizer.tokenize(text, sizeBytes, flags, allocator, ids, capacity, count);
   if (status == MOERT_STATUS_OK)
     return status;
-  return fail(error, status, status == MOERT_STATUS_NO_MEMORY
-                                 ? "no memory in the budget to tokenize %llu bytes; pass the text in smaller pieces"
-                                 : "cannot tokenize %llu bytes",
+  return fail(error, status,
+              status == MOERT_STATUS_NO_MEMORY
+                  ? "no memory in the budget to tokenize %llu bytes; pass the text in smaller pieces"
+                  : "cannot tokenize %llu bytes",
               static_cast<unsigned long long>(sizeBytes));
 }
 
@@ -202,27 +204,10 @@ static moert_status statistics(const moert_model *model, moert_statistics *out, 
   return MOERT_STATUS_OK;
 }
 
-static const moert_api kApi = {MOERT_API_VERSION,
-                               sizeof(moert_api),
-                               plan,
-                               open,
-                               closeModel,
-                               modelInfo,
-                               modelPlan,
-                               tokenize,
-                               detokenize,
-                               createSession,
-                               destroySession,
-                               prefill,
-                               decode,
-                               logits,
-                               sample,
-                               generate,
-                               cancel,
-                               reset,
-                               sessionLength,
-                               statistics,
-                               statusName};
+static const moert_api kApi = {
+    MOERT_API_VERSION, sizeof(moert_api), plan,      open,   closeModel, modelInfo, modelPlan, tokenize, detokenize,
+    createSession,     destroySession,    prefill,   decode, logits,     sample,    generate,  cancel,   reset,
+    sessionLength,     statistics,        statusName};
 
 } // namespace moert
 

@@ -84,8 +84,8 @@ static moert_status fillModel(moert_model &model, const moert_open_options &opti
     if (moert_status status = model.pager.startLanes(model.ledger, model.settings.readerLanes, error))
       return status;
   }
-  if (moert_status status = model.pool.start(model.ledger, model.storage.ranges, model.storage.workers,
-                                             model.settings.threads, error))
+  if (moert_status status =
+          model.pool.start(model.ledger, model.storage.ranges, model.storage.workers, model.settings.threads, error))
     return status;
   bool allFit = model.plan.info.num_slots >= d.plan.num_expert_records;
   return allFit && d.plan.num_expert_records ? model.pager.loadAll(error) : MOERT_STATUS_OK;

@@ -28,8 +28,8 @@ struct ModelStorage {
   Pager::Storage pager;
   HomeRange *ranges;
   ThreadPool::Worker *workers;
-  uint64_t *tableOffsets;   /// [num_streamed_tables] of the row records, in the pack
-  uint8_t *directoryPiece;  /// [kDirectoryPieceBytes]
+  uint64_t *tableOffsets;  /// [num_streamed_tables] of the row records, in the pack
+  uint8_t *directoryPiece; /// [kDirectoryPieceBytes]
 };
 
 /// Bytes of that region, without rounding.

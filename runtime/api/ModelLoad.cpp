@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What open reads from the pack: the directory, which is hashed and checked record by record, and the resident weights.
+/// What open reads from the pack: the directory, which is hashed and checked record by record, and the resident
+/// weights.
 #include "runtime/api/Model.h"
 #include "runtime/base/Checked.h"
 #include "runtime/base/Hash.h"

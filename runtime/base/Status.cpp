@@ -19,8 +19,7 @@ moert_status fail(moert_error *error, moert_status status, const char *format, .
   return status;
 }
 
-static void formatInto(char *text, unsigned capacity, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+static void formatInto(char *text, unsigned capacity, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static void formatInto(char *text, unsigned capacity, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);

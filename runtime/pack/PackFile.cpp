@@ -154,9 +154,9 @@ moert_status PackFile::checkHeader(const moert_model_descriptor &d, uint64_t fou
                checkedAdd(header.directory_offset, tableBytes, directoryEnd) && directoryEnd <= header.total_bytes &&
                header.resident_offset <= header.total_bytes &&
                header.resident_bytes <= header.total_bytes - header.resident_offset &&
-               (header.num_parts == 1 || (header.part_table_offset <= header.total_bytes &&
-                                          header.num_parts * sizeof(moepack_part) <=
-                                              header.total_bytes - header.part_table_offset));
+               (header.num_parts == 1 ||
+                (header.part_table_offset <= header.total_bytes &&
+                 header.num_parts * sizeof(moepack_part) <= header.total_bytes - header.part_table_offset));
   if (!valid)
     return fail(error, MOERT_STATUS_CORRUPT, "'%s' has a header whose offsets do not lie in its %llu bytes", path,
                 print(header.total_bytes));
@@ -176,8 +176,8 @@ moert_status PackFile::openParts(uint64_t foundBytes, moert_error *error) {
     return MOERT_STATUS_OK;
   }
   if (!hasPath)
-    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "the pack has %u parts, which needs a path, not a file descriptor",
-                header.num_parts);
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
+                "the pack has %u parts, which needs a path, not a file descriptor", header.num_parts);
   // Until the table, which lies in part 0, was read through it, part 0 is taken as everything that was found.
   parts[0].bytes = foundBytes;
   uint64_t firstBytes = foundBytes;
@@ -194,8 +194,8 @@ moert_status PackFile::openParts(uint64_t foundBytes, moert_error *error) {
     if (i > 0) {
       int fd = openFile(name, false);
       if (fd < 0)
-        return fail(error, MOERT_STATUS_IO, "cannot open part %u of %u of the pack, '%s': %s (%d)", i,
-                    header.num_parts, name, errnoText(-fd), -fd);
+        return fail(error, MOERT_STATUS_IO, "cannot open part %u of %u of the pack, '%s': %s (%d)", i, header.num_parts,
+                    name, errnoText(-fd), -fd);
       parts[i] = {start, entry.bytes, fd, -1};
       numParts = i + 1;
       int64_t size = fileBytes(fd);

@@ -50,7 +50,7 @@ private:
 
   Hooks hooks;
   Part parts[kMaxParts];
-  uint32_t numParts; /// parts that are open
+  uint32_t numParts;   /// parts that are open
   uint64_t baseOffset; /// of part 0 in its file
   bool ownsFirst, hasPath;
   char path[kPathBytes];

@@ -18,7 +18,8 @@ struct ExpertRecord {
 };
 
 /// empty -> loading (startLoad) -> resident (finishLoad) <-> pinned (pin, unpin); resident -> empty (evict);
-/// loading -> failed (failLoad) -> empty (unpin of the last waiter). Loading and failed slots count their waiters as pins.
+/// loading -> failed (failLoad) -> empty (unpin of the last waiter). Loading and failed slots count their waiters as
+/// pins.
 enum class SlotState : uint32_t { Empty, Loading, Resident, Pinned, Failed };
 
 struct PageSlot {
@@ -69,7 +70,8 @@ public:
   void stop(Ledger &ledger);
 
   // All below need the mutex.
-  /// Pins the slot of an expert, or starts to load it into a free or evicted slot. The pin is the caller's until `unpin`.
+  /// Pins the slot of an expert, or starts to load it into a free or evicted slot. The pin is the caller's until
+  /// `unpin`.
   PageRequest request(int32_t expert, bool startMissing, int32_t &slot);
   void unpin(int32_t slot);
   /// Error of the last load that failed.

@@ -47,8 +47,9 @@ moert_status resolveOptions(const moert_model_descriptor &d, const moert_open_op
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "options are null");
   constexpr uint32_t kSmallest = offsetof(moert_open_options, pack_path);
   if (options->struct_bytes < kSmallest)
-    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "options.struct_bytes is %u, expected sizeof(moert_open_options) = %u",
-                options->struct_bytes, static_cast<unsigned>(sizeof(moert_open_options)));
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
+                "options.struct_bytes is %u, expected sizeof(moert_open_options) = %u", options->struct_bytes,
+                static_cast<unsigned>(sizeof(moert_open_options)));
   copy = {};
   memcpy(&copy, options, minOf(options->struct_bytes, sizeof(moert_open_options)));
   if (copy.threads > kMaxThreads)
@@ -125,14 +126,15 @@ moert_status makePlan(const moert_model_descriptor &d, const Settings &settings,
   overhead.addProduct(plan.sessionBookBytes, settings.maxSessions);
   overhead.addProduct(numThreads, roundUp(kStackBytes, kPageBytes));
   overhead.add(plan.modelBookBytes);
+  if (d.tokenizer.size_bytes)
+    overhead.addProduct(kTokenizeBytesPerPosition, roundUp(settings.context, kPageBytes / kTokenizeBytesPerPosition));
   info.resident_bytes = roundUp(d.plan.resident_bytes, kPageBytes);
   info.arena_bytes = arena.total;
   info.kv_bytes = kv.total;
   info.state_bytes = state.total;
   info.overhead_bytes = overhead.total;
   info.code_bytes = ownMappedBytes();
-  const uint64_t classes[] = {info.resident_bytes, arena.total,    kv.total,
-                              state.total,         overhead.total, info.code_bytes};
+  const uint64_t classes[] = {info.resident_bytes, arena.total, kv.total, state.total, overhead.total, info.code_bytes};
   for (uint64_t bytes : classes)
     fixed.add(bytes);
   info.slot_bytes = d.plan.num_expert_records ? d.plan.record_bytes : 0;
@@ -152,8 +154,7 @@ moert_status makePlan(const moert_model_descriptor &d, const Settings &settings,
     info.planned_bytes = info.min_bytes;
     return refuse(info, settings, error);
   }
-  info.num_slots =
-      info.slot_bytes ? minOf(info.num_experts, (info.budget_bytes - fixed.total) / info.slot_bytes) : 0;
+  info.num_slots = info.slot_bytes ? minOf(info.num_experts, (info.budget_bytes - fixed.total) / info.slot_bytes) : 0;
   info.planned_bytes = fixed.total + info.num_slots * info.slot_bytes;
   return MOERT_STATUS_OK;
 }

@@ -12,12 +12,16 @@ namespace moert {
 #ifndef MOERT_STACK_BYTES
 #define MOERT_STACK_BYTES (128 * 1024)
 #endif
-/// Stack of a compute or reader thread. Kernels use a few KiB; the rest is the C library's thread descriptor and margin.
+/// Stack of a compute or reader thread. Kernels use a few KiB; the rest is the C library's thread descriptor and
+/// margin.
 inline constexpr uint64_t kStackBytes = MOERT_STACK_BYTES;
 inline constexpr uint32_t kMaxThreads = 64;
 inline constexpr uint32_t kMaxReaderLanes = 16;
 inline constexpr uint32_t kMaxSessions = 1024;
 inline constexpr uint32_t kBlockPositions = 64;
+/// Room to tokenize a text of the context's length that is not in NFC: up to three times its bytes, about 5 bytes a
+/// token. Taken from the ledger during the call only.
+inline constexpr uint64_t kTokenizeBytesPerPosition = 16;
 
 /// Options with every default replaced by its value.
 struct Settings {

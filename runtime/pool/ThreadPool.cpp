@@ -4,6 +4,7 @@
 #include "runtime/pool/ThreadPool.h"
 
 #include "runtime/base/Checked.h"
+#include "runtime/base/FloatMode.h"
 #include "runtime/base/Status.h"
 #include "runtime/plan/Plan.h"
 
@@ -27,8 +28,8 @@ moert_status ThreadPool::start(Ledger &ledger, HomeRange *rangeArray, Worker *wo
     worker.pool = this;
     worker.index = i;
     if (!worker.stack.create(ledger, kStackBytes, Populate::OnTouch))
-      return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the stack of compute thread %u of %u (%llu bytes)", i + 1,
-                  threadCount, static_cast<unsigned long long>(kStackBytes));
+      return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the stack of compute thread %u of %u (%llu bytes)",
+                  i + 1, threadCount, static_cast<unsigned long long>(kStackBytes));
     if (int status = startThread(worker.thread, worker.stack.data, worker.stack.sizeBytes, workerMain, &worker))
       return fail(error, MOERT_STATUS_NO_MEMORY, "the system refused compute thread %u of %u: %s (%d)", i + 1,
                   threadCount, errnoText(status), status);
@@ -142,6 +143,7 @@ void ThreadPool::awaitEpoch(uint32_t seen) {
 void *ThreadPool::workerMain(void *argument) {
   Worker &worker = *static_cast<Worker *>(argument);
   ThreadPool &pool = *worker.pool;
+  FloatMode mode;
   uint32_t seen = 0;
   for (;;) {
     pool.awaitEpoch(seen);

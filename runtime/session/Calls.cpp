@@ -51,8 +51,8 @@ static int32_t readRows(moert_context *context, int32_t tableIndex, uint8_t *des
   for (int64_t i = 0; i < context->n; ++i) {
     int32_t id = context->tokens[i];
     if (id < 0 || static_cast<uint64_t>(id) >= table.num_rows)
-      return -fail(&session.error, MOERT_STATUS_INTERNAL, "table %d has %llu rows, token id %d was looked up", tableIndex,
-                   static_cast<unsigned long long>(table.num_rows), id);
+      return -fail(&session.error, MOERT_STATUS_INTERNAL, "table %d has %llu rows, token id %d was looked up",
+                   tableIndex, static_cast<unsigned long long>(table.num_rows), id);
     if (moert_status status = readRow(session, static_cast<uint32_t>(tableIndex), static_cast<uint64_t>(id),
                                       destination + static_cast<uint64_t>(i) * table.row_bytes))
       return -status;
@@ -83,7 +83,7 @@ static int32_t poll(moert_context *context, int32_t layer) {
 /// A hint, and without a predictor behind it there is nothing to gain: reads happen on demand.
 static int32_t prefetch(moert_context *, int32_t, const int32_t *, int32_t) { return 0; }
 
-const moert_calls kCalls = {MOERT_GENERATED_ABI_VERSION, 0, launchKernel, readRows, beginExperts, nextWave, poll,
-                            prefetch};
+const moert_calls kCalls = {
+    MOERT_GENERATED_ABI_VERSION, 0, launchKernel, readRows, beginExperts, nextWave, poll, prefetch};
 
 } // namespace moert

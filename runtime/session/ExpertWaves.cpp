@@ -24,8 +24,9 @@ moert_status ExpertWaves::begin(Pager &pager, const moert_model_descriptor &d, i
                                 int64_t numTokens, int32_t topK, moert_error *error) {
   if (layer < 0 || static_cast<uint32_t>(layer) >= d.num_layers || topK < 1 || static_cast<uint32_t>(topK) > d.top_k ||
       numTokens < 1 || numTokens > static_cast<int64_t>(d.max_chunk) || !d.plan.num_expert_records)
-    return fail(error, MOERT_STATUS_INTERNAL, "generated code asked for experts of layer %d, %d for each of %lld tokens",
-                layer, topK, static_cast<long long>(numTokens));
+    return fail(error, MOERT_STATUS_INTERNAL,
+                "generated code asked for experts of layer %d, %d for each of %lld tokens", layer, topK,
+                static_cast<long long>(numTokens));
   finish(pager);
   int32_t numExperts = static_cast<int32_t>(d.num_experts);
   int32_t numPairs = static_cast<int32_t>(numTokens) * topK;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Feeding tokens: prefill in chunks, decode, logits. The length moves only when everything of a token or chunk is done.
+/// Feeding tokens: prefill in chunks, decode, logits. The length moves only when everything of a token or chunk is
+/// done.
 #include "runtime/api/Model.h"
 #include "runtime/base/Checked.h"
+#include "runtime/base/FloatMode.h"
 #include "runtime/base/Status.h"
 #include "runtime/sampler/Sampler.h"
 #include "runtime/session/Session.h"
@@ -26,8 +28,10 @@ moert_status checkIds(const moert_session &session, const int32_t *ids, size_t c
                 print(count), context, print(session.length));
   for (size_t i = 0; i < count; ++i)
     if (ids[i] < 0 || static_cast<uint32_t>(ids[i]) >= vocabulary)
-      return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "token id %d at position %llu is not in the vocabulary: expected "
-                  "0 to %u", ids[i], print(i), vocabulary - 1);
+      return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
+                  "token id %d at position %llu is not in the vocabulary: expected "
+                  "0 to %u",
+                  ids[i], print(i), vocabulary - 1);
   return MOERT_STATUS_OK;
 }
 
@@ -39,7 +43,11 @@ static moert_status runEntry(moert_session &session, moert_entry entry, const ch
   context.tokens = tokens;
   context.wave = {};
   session.error.status = MOERT_STATUS_OK;
-  int32_t result = entry(&context);
+  int32_t result;
+  {
+    FloatMode mode;
+    result = entry(&context);
+  }
   session.waves.finish(session.model->pager);
   if (result == 0)
     return MOERT_STATUS_OK;

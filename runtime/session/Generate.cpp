@@ -94,8 +94,7 @@ moert_status generateText(moert_session &session, const int32_t *ids, size_t cou
                           moert_generate_result &result, moert_error *error) {
   result = {MOERT_FINISH_ERROR, 0, 0, 0};
   uint64_t begin = monotonicNs();
-  moert_status status =
-      feedPrompt(session, ids, count, options.chunk, options.on_logits, options.user, error);
+  moert_status status = feedPrompt(session, ids, count, options.chunk, options.on_logits, options.user, error);
   uint64_t middle = monotonicNs();
   result.prefill_ns = middle - begin;
   if (status == MOERT_STATUS_OK) {

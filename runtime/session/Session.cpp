@@ -115,9 +115,9 @@ moert_status resetSession(moert_session &session, moert_error *error) {
 }
 
 BusyGuard::BusyGuard(moert_session &taken, moert_error *error) : session(taken) {
-  status = session.busy.exchange(1) == 0 ? MOERT_STATUS_OK
-                                         : fail(error, MOERT_STATUS_BUSY,
-                                                "the session is in use by another call; use one session per thread");
+  status = session.busy.exchange(1) == 0
+               ? MOERT_STATUS_OK
+               : fail(error, MOERT_STATUS_BUSY, "the session is in use by another call; use one session per thread");
 }
 
 BusyGuard::~BusyGuard() {

@@ -37,7 +37,7 @@ static int32_t runLayer(moert_context *context, int32_t layer) {
     if (int32_t status = hook(context, layer))
       return status;
   for (int64_t t = 0; t < context->n; ++t)
-    route(arena.hidden[t][0], *reinterpret_cast<int32_t(*)[kTopK]>(arena.ids + t * kTopK));
+    route(arena.hidden[t][0], *reinterpret_cast<int32_t (*)[kTopK]>(arena.ids + t * kTopK));
   if (int32_t status = context->calls->begin_experts(context, layer, arena.ids, kTopK))
     return status;
   int32_t count;
@@ -64,8 +64,8 @@ int32_t fake::feedEntry(moert_context *context) {
     uint32_t h;
     memcpy(&h, arena.rows + t * kRowBytes, 4);
     for (int64_t q = 0; q <= position; ++q)
-      h += static_cast<uint32_t>((q + 1) *
-                                 *reinterpret_cast<int32_t *>(context->kv + q / 64 * blockBytes + q % 64 * 4));
+      h +=
+          static_cast<uint32_t>((q + 1) * *reinterpret_cast<int32_t *>(context->kv + q / 64 * blockBytes + q % 64 * 4));
     state[0] = state[0] * 31 + static_cast<uint32_t>(context->tokens[t]);
     arena.hidden[t][0] = h + state[0];
   }

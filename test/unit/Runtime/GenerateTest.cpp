@@ -39,8 +39,8 @@ struct Generation {
   }
   moert_status run(const std::vector<int32_t> &ids) {
     generated.assign(300, -1);
-    moert_status status = api().generate(session, ids.data(), ids.size(), &wanted, generated.data(), generated.size(),
-                                         &result, &error);
+    moert_status status =
+        api().generate(session, ids.data(), ids.size(), &wanted, generated.data(), generated.size(), &result, &error);
     generated.resize(result.num_generated);
     return status;
   }
@@ -88,7 +88,9 @@ TEST(Generate, TextCallbackCancels) {
   Generation g;
   int calls = 0;
   g.wanted.user = &calls;
-  g.wanted.on_text = [](void *user, const char *, size_t, int32_t) -> int32_t { return ++*static_cast<int *>(user) == 4; };
+  g.wanted.on_text = [](void *user, const char *, size_t, int32_t) -> int32_t {
+    return ++*static_cast<int *>(user) == 4;
+  };
   EXPECT_EQ(g.run(somePrompt(3)), MOERT_STATUS_CANCELLED);
   EXPECT_EQ(g.result.finish_reason, MOERT_FINISH_CANCELLED);
   EXPECT_EQ(g.result.num_generated, 4u);

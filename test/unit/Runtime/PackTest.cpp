@@ -40,8 +40,8 @@ TEST(Pack, TruncatedSaysFoundAndNeeded) {
   for (uint64_t cut : {1ull, 4096ull}) {
     truncateFile(path, layout.total - cut);
     std::string message = openError(options(path), MOERT_STATUS_CORRUPT);
-    EXPECT_TRUE(has(message, "found " + std::to_string(layout.total - cut) + " bytes, needed " +
-                                 std::to_string(layout.total)))
+    EXPECT_TRUE(
+        has(message, "found " + std::to_string(layout.total - cut) + " bytes, needed " + std::to_string(layout.total)))
         << message;
   }
   truncateFile(path, 100);
@@ -53,7 +53,8 @@ TEST(Pack, FlippedBitInEachPlace) {
     uint64_t PackLayout::*base;
     uint64_t offset;
     const char *text;
-  } cases[] = {{&PackLayout::directory, 10, "directory of"}, {&PackLayout::resident, 600, "resident tensor at record 1"},
+  } cases[] = {{&PackLayout::directory, 10, "directory of"},
+               {&PackLayout::resident, 600, "resident tensor at record 1"},
                {&PackLayout::experts, 5 * kRecordBytes + 7, "expert 5 of layer 0 is damaged"}};
   for (auto &c : cases) {
     PackLayout layout;

@@ -59,7 +59,8 @@ uint64_t runWaves(moert_model &model, Waves &w, int32_t layer, const std::vector
       uint32_t word;
       memcpy(&word, wave.records[e] + kRecordBytes - 4, 4);
       for (int32_t i = wave.pair_begin[e]; i < wave.pair_begin[e + 1]; ++i) {
-        EXPECT_EQ(word, static_cast<uint32_t>(layer) * 1000003u + static_cast<uint32_t>(ids[wave.pairs[i]]) * 7919u + 17u);
+        EXPECT_EQ(word,
+                  static_cast<uint32_t>(layer) * 1000003u + static_cast<uint32_t>(ids[wave.pairs[i]]) * 7919u + 17u);
         EXPECT_TRUE(i == wave.pair_begin[e] || wave.pairs[i - 1] < wave.pairs[i]);
         seen.push_back(wave.pairs[i]);
       }
@@ -159,8 +160,8 @@ TEST(Pager, RandomStepsKeepTheInvariants) {
       std::vector<int32_t> ids;
       for (uint32_t i = 0; i < kTopK * (1 + random() % 3); ++i)
         ids.push_back(static_cast<int32_t>(random() % kExperts));
-      ASSERT_EQ(w.waves.begin(model->pager, moert_model_v1, layer, ids.data(),
-                              static_cast<int64_t>(ids.size() / kTopK), kTopK, nullptr),
+      ASSERT_EQ(w.waves.begin(model->pager, moert_model_v1, layer, ids.data(), static_cast<int64_t>(ids.size() / kTopK),
+                              kTopK, nullptr),
                 MOERT_STATUS_OK);
       moert_wave wave = {};
       moert_status status = MOERT_STATUS_OK;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pool runs each tile exactly once, whatever the number of threads and tiles, also with more threads than cores.
-#include "runtime/base/Memory.h"
 #include "runtime/pool/ThreadPool.h"
+#include "runtime/base/Memory.h"
 
 #include <gtest/gtest.h>
 
