@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of one activation become one task region; a product with a bias or of another activation stays.
-// RUN: %moe-opt %s --pass-pipeline="builtin.module(func.func(moe-fuse-multi-linear))" | FileCheck %s
+// RUN: %moe-opt %s --pass-pipeline="any(func.func(moe-fuse-multi-linear))" | FileCheck %s
 
 // CHECK-LABEL: @qkv
 func.func @qkv(%x: tensor<?x256xf32>, %z: tensor<?x256xf32>, %q: tensor<256x256xf32>, %k: tensor<64x256xf32>,

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unknown presets and groups are refused; a group that does not divide a weight's columns names the weight.
-// RUN: not %moe-opt %s --moe-assign-precision="preset=int3" 2>&1 | FileCheck %s --check-prefix=PRESET
-// RUN: not %moe-opt %s --moe-assign-precision="group=48" 2>&1 | FileCheck %s --check-prefix=GROUP
-// RUN: not %moe-opt %s --moe-assign-precision="group=64" 2>&1 | FileCheck %s --check-prefix=COLUMNS
+// RUN: not %moe-opt %s --moe-assign-precision="preset=int3" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=PRESET
+// RUN: not %moe-opt %s --moe-assign-precision="group=48" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=GROUP
+// RUN: not %moe-opt %s --moe-assign-precision="group=64" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=COLUMNS
 
 // PRESET: expects a precision preset f32, int8, int4 or mixed, but got 'int3'
 // GROUP: expects a group of auto, 32, 64 or 128, but got '48'

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each preset encodes weights by their role, and products with quantized weights read int8 activations.
 // RUN: %moe-opt %s --moe-assign-precision="preset=int8" | FileCheck %s --check-prefixes=ALL,INT8
-// RUN: %moe-opt %s --moe-assign-precision="preset=int4 group=64" | FileCheck %s --check-prefixes=ALL,INT4
+// RUN: %moe-opt %s --moe-assign-precision="preset=int4 group=64" \
+// RUN:   | FileCheck %s --check-prefixes=ALL,INT4
 // RUN: %moe-opt %s --moe-assign-precision="preset=mixed" | FileCheck %s --check-prefixes=ALL,MIXED
 // RUN: %moe-opt %s --moe-assign-precision="preset=f32" | FileCheck %s --check-prefixes=F32
 

@@ -3,7 +3,8 @@
 // RUN: %moe-opt %s --moe-insert-kv-quantization="elem=int8" | FileCheck %s -DELEM=i8
 // RUN: %moe-opt %s --moe-insert-kv-quantization="elem=f16" | FileCheck %s -DELEM=f16
 // RUN: %moe-opt %s --moe-insert-kv-quantization="elem=f32" | FileCheck %s -DELEM=f32
-// RUN: not %moe-opt %s --moe-insert-kv-quantization="elem=int4" 2>&1 | FileCheck %s --check-prefix=WRONG
+// RUN: not %moe-opt %s --moe-insert-kv-quantization="elem=int4" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=WRONG
 
 // WRONG: expects KV elements f32, f16 or int8, but got 'int4'
 
