@@ -17,10 +17,13 @@ class Tree:
         self._texts = {}
 
     def _list(self):
-        if os.path.isdir(os.path.join(self.root, ".git")):
+        try:
             listing = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=self.root, check=True,
-                                     stdout=subprocess.PIPE)
-            return listing.stdout.decode().splitlines()
+                                     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            if os.path.isdir(os.path.join(self.root, ".git")):
+                return sorted(set(listing.stdout.decode().splitlines()))
+        except (OSError, subprocess.CalledProcessError):
+            pass  # no git, or a clone of another user: walk, as in an unpacked archive
         found = []
         for folder, folders, names in os.walk(self.root):
             folders[:] = [name for name in folders if not name.startswith(SKIPPED_FOLDERS)]
