@@ -19,14 +19,14 @@ llvm::Error check(const AttentionSpec &spec) {
 
 namespace {
 
-/// Columns whose sums stay in registers while positions pass: 4 vectors of 16, 16 registers of 128 bits.
-constexpr int64_t kStripColumns = 64;
 constexpr int64_t kBlockVectors = kKvBlockPositions / kFloatLanes;
 
 struct AttentionEmitter {
   using Values = FloatBuilder::Values;
   FloatBuilder &f;
   const AttentionSpec &spec;
+  /// Vectors of sums that stay in registers in an inner loop. No result depends on it.
+  int64_t stripVectors;
   Value q, region, o;
   Value weights; // scratch f32 [64]: p, or p * value scale, of the block
   Value sums;    // scratch f32 [valueDim]: o of the span
@@ -52,22 +52,30 @@ struct AttentionEmitter {
   }
   Value exponent(Value x, Value largest) { return f.exp(f.subf(x, largest)); }
 
+  /// Dots of the query with the keys at `codes`: a strip of positions, d ascending.
+  Values emitDots(Value codes, int64_t rowBytes) {
+    Value firstColumn = f.multiply(head, spec.kv.keyDim);
+    return f.loop(f.index(0), f.index(spec.kv.keyDim), 1, Values(stripVectors, f.zeroVector()),
+                  [&](Value column, ValueRange carried) {
+                    Value x = f.splat(f.load(q, {token, f.add(firstColumn, column)}));
+                    Value row = f.add(codes, f.multiply(column, rowBytes));
+                    Values next;
+                    for (auto [i, sum] : llvm::enumerate(carried)) {
+                      Value at = f.add(row, (int64_t)i * rowBytes / kBlockVectors);
+                      next.push_back(f.fma(x, loadStored(at, kFloatLanes), sum));
+                    }
+                    return next;
+                  });
+  }
+
   /// Scores of the block's 64 positions; -inf from `count` on. What lies there in memory may be anything.
   Values emitScores(Value block, Value count, Values &isValid) {
     const KvLayout &kv = spec.kv;
     int64_t rowBytes = kKvBlockPositions * kv.elementBytes();
     Value codes = f.add(f.add(block, f.multiply(kvHead, kv.keyDim * rowBytes)), kv.keyCodes());
-    Value firstColumn = f.multiply(head, kv.keyDim);
-    Values scores = f.loop(f.index(0), f.index(kv.keyDim), 1, Values(kBlockVectors, f.zeroVector()),
-                           [&](Value column, ValueRange carried) {
-                             Value x = f.splat(f.load(q, {token, f.add(firstColumn, column)}));
-                             Value row = f.add(codes, f.multiply(column, rowBytes));
-                             Values next;
-                             for (int64_t i = 0; i < kBlockVectors; ++i)
-                               next.push_back(f.fma(x, loadStored(f.add(row, i * rowBytes / kBlockVectors), kFloatLanes),
-                                                    carried[i]));
-                             return next;
-                           });
+    Values scores;
+    for (int64_t first = 0; first < kBlockVectors; first += stripVectors)
+      scores.append(emitDots(f.add(codes, first * rowBytes / kBlockVectors), rowBytes));
     Value lowest = f.constantLike(f.zeroVector(), -INFINITY);
     Value limit = f.splat(f.indexToI32(count)), lanes = f.laneNumbers();
     for (int64_t i = 0; i < kBlockVectors; ++i) {
@@ -82,7 +90,7 @@ struct AttentionEmitter {
     return scores;
   }
 
-  /// o = fma(weight, v, o * correction) over the positions of the block, for `count` strips of columns.
+  /// o = fma(weight, v, o * correction) over the positions of the block, for the columns of one strip.
   void emitStrip(Value values, Value numPositions, Value correction, Value column, ArrayRef<int64_t> widths) {
     Values start;
     int64_t at = 0;
@@ -114,10 +122,11 @@ struct AttentionEmitter {
     const KvLayout &kv = spec.kv;
     int64_t headBytes = kKvBlockPositions * kv.valueDim * kv.elementBytes();
     Value values = f.add(f.add(block, f.multiply(kvHead, headBytes)), kv.valueCodes());
-    int64_t whole = kv.valueDim / kStripColumns * kStripColumns;
+    int64_t stripColumns = stripVectors * kFloatLanes;
+    int64_t whole = kv.valueDim / stripColumns * stripColumns;
     if (whole > 0)
-      f.loop(f.index(0), f.index(whole), kStripColumns, [&](Value column) {
-        emitStrip(values, count, correction, column, SmallVector<int64_t, 4>(kStripColumns / kFloatLanes, kFloatLanes));
+      f.loop(f.index(0), f.index(whole), stripColumns, [&](Value column) {
+        emitStrip(values, count, correction, column, SmallVector<int64_t, 4>(stripVectors, kFloatLanes));
       });
     if (whole == kv.valueDim)
       return;
@@ -195,8 +204,12 @@ func::FuncOp buildAttention(KernelContext &context, ModuleOp module, StringRef n
   Type o = MemRefType::get({spec.maxTokens, spec.heads * kv.valueDim}, builder.getF32Type());
   Type region = MemRefType::get({kv.regionBytes}, builder.getI8Type());
   return buildFloatKernel(context, module, name, {q, region, o}, [&](FloatBuilder &f, const FloatKernelArguments &a) {
-    AttentionEmitter emitter{f,  spec, a.memrefs[0], a.memrefs[1], a.memrefs[2], f.scratch(kKvBlockPositions, f.f32()),
-                             f.scratch(kv.valueDim, f.f32()), f.scratch(kv.valueDim, f.f32()), {}, {}, {}, {}};
+    // 8 of the 32 registers of 128 bits on ARM leave room for the conversion of codes.
+    int64_t stripVectors = context.family() == LayoutFamily::Arm64 ? 2 : 4;
+    Value weights = f.scratch(kKvBlockPositions, f.f32());
+    Value sums = f.scratch(kv.valueDim, f.f32()), merged = f.scratch(kv.valueDim, f.f32());
+    AttentionEmitter emitter{f,       spec, stripVectors, a.memrefs[0], a.memrefs[1], a.memrefs[2],
+                             weights, sums, merged,       {},           {},           {},           {}};
     f.loop(a.tileBegin, a.tileEnd, 1, [&](Value tile) {
       emitter.token = f.divide(tile, spec.heads);
       emitter.head = f.remainder(tile, spec.heads);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Prints a module with every kernel of the catalog. Main source: test/unit/FloatKernels/Catalog.h.
+/// Prints a module with every kernel of the catalog, for the layout family of the ISA level that is its argument. Main source: test/unit/FloatKernels/Catalog.h.
 #include "passes/lower/kernels/FloatKernels.h"
 #include "test/unit/FloatKernels/Catalog.h"
 
@@ -69,13 +69,14 @@ void buildAll(KernelContext &context, ModuleOp module) {
 
 } // namespace
 
-int main() {
+int main(int argc, char **argv) {
+  bool isArm = argc > 1 && llvm::StringRef(argv[1]) == "arm64";
   MLIRContext mlirContext;
   mlirContext.loadDialect<arith::ArithDialect, func::FuncDialect, math::MathDialect, memref::MemRefDialect,
                           scf::SCFDialect, vector::VectorDialect>();
   OpBuilder builder(&mlirContext);
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
-  KernelContext context{builder, builder.getUnknownLoc()};
+  KernelContext context{builder, builder.getUnknownLoc(), isArm ? Isa::Dotprod : Isa::Avx2};
   buildAll(context, *module);
   if (failed(verify(*module)))
     return 1;
