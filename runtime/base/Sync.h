@@ -47,24 +47,30 @@ private:
   Mutex &mutex;
 };
 
-/// Waiters hold the mutex; wake-ups may be spurious, so that callers test their condition in a loop.
+/// Used by holders of one mutex only, waking included; so a wake without sleepers costs no system call. Wake-ups may be
+/// spurious: callers test their condition in a loop.
 class Condition {
 public:
   void wait(Mutex &mutex) {
     uint32_t seen = sequence.load();
+    ++numWaiting;
     mutex.unlock();
     futexWait(&sequence.value, seen);
     mutex.lock();
+    --numWaiting;
   }
   void wakeOne() { wake(1); }
   void wakeAll() { wake(INT32_MAX); }
 
 private:
   void wake(int count) {
+    if (!numWaiting)
+      return;
     sequence.fetchAdd(1);
     futexWake(&sequence.value, count);
   }
   Atomic<uint32_t> sequence;
+  uint32_t numWaiting;
 };
 
 } // namespace moert

@@ -14,6 +14,13 @@
 
 namespace fake {
 
+/// Whether shadow memory is part of what the process holds.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
 struct PackOptions {
   uint64_t partBytes = 0;
   uint64_t kvBlockBytes = 256;

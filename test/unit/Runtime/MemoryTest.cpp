@@ -62,10 +62,14 @@ TEST(Memory, KvGrowsByBlocksAndGoesBack) {
   EXPECT_EQ(ledgerBytes(model), empty + kBlock);
   ASSERT_EQ(api().decode(session, ids[64], nullptr), MOERT_STATUS_OK);
   EXPECT_EQ(ledgerBytes(model), empty + 2 * kBlock);
-  EXPECT_NEAR(static_cast<double>(residentSetBytes() - emptyResident), 2.0 * kBlock, 0.1 * kBlock);
+  if (!kSanitized) { // shadow memory counts as resident
+    EXPECT_NEAR(static_cast<double>(residentSetBytes() - emptyResident), 2.0 * kBlock, 0.1 * kBlock);
+  }
   ASSERT_EQ(api().session_reset(session, nullptr), MOERT_STATUS_OK);
   EXPECT_EQ(ledgerBytes(model), empty);
-  EXPECT_NEAR(static_cast<double>(residentSetBytes()), static_cast<double>(emptyResident), 0.1 * kBlock);
+  if (!kSanitized) {
+    EXPECT_NEAR(static_cast<double>(residentSetBytes()), static_cast<double>(emptyResident), 0.1 * kBlock);
+  }
   api().session_destroy(session);
   api().close(model);
 }

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <random>
 #include <unistd.h>
@@ -126,7 +127,7 @@ TEST(Pager, HasNoMissesWhenAllFit) {
 struct BadReads {
   std::mt19937 random{7};
   moert::Mutex mutex = {};
-  bool active = false, fatal = false;
+  std::atomic<bool> active{false}, fatal{false};
   static int64_t read(void *user, int fd, void *destination, uint64_t sizeBytes, uint64_t offset) {
     auto &self = *static_cast<BadReads *>(user);
     uint32_t draw = 99;
@@ -150,7 +151,8 @@ TEST(Pager, RandomStepsKeepTheInvariants) {
     BadReads reads;
     moert::Hooks hooks = {BadReads::read, &reads, 0, true};
     moert_model *model = openWith(options(path, budgetFor(slots, 1), 1), hooks);
-    reads.active = reads.fatal = true;
+    reads.active = true;
+    reads.fatal = true;
     Waves waves[2];
     std::mt19937 random(static_cast<unsigned>(slots));
     uint64_t failures = 0;

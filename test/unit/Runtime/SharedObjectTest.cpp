@@ -30,12 +30,6 @@ uint64_t peakBytes() {
   return kibibytes * 1024;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-
 TEST(SharedObject, MeasuredMemoryIsThePlan) {
   if (kSanitized)
     GTEST_SKIP() << "a sanitizer's shadow memory counts as resident";
