@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Turns a checked checkpoint into a module of `moe` operations (level L1). The last part of the import step. Main
+/// source: transformers' `models/qwen3_moe/modeling_qwen3_moe.py`.
+#ifndef LIB_IMPORT_GRAPHBUILDER_H
+#define LIB_IMPORT_GRAPHBUILDER_H
+
+#include "lib/Import/Checkpoint.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace moec {
+
+struct GraphOptions {
+  /// Positions that the KV caches hold, rounded up to a multiple of 64; 0: as many as the model was made for.
+  uint64_t context = 0;
+  /// Most tokens in one call of @prefill; at most the context counts.
+  uint64_t maxChunk = 64;
+  /// Stands in `moe.model` as `name`; empty: the last part of the folder's path.
+  std::string name;
+};
+
+/// Builds the module. No weight is read, but every file is hashed.
+///
+/// Module attributes: moe.files = [{path, size : i64, hash}] (the weight files), moe.tokenizer = {path, size, hash},
+/// moe.model = {architecture, name, and i64 vocab_size, hidden_size, num_layers, num_heads, num_kv_heads, head_dim,
+/// num_experts, top_k, expert_size}, moe.generation = {temperature : f64, top_k : i64, top_p : f64, stop_ids =
+/// array<i64>}, moe.context : i64, moe.chunk : i64.
+/// Weights: @embed, @layers.<l>.{attention_norm, q, k, v, o, q_norm, k_norm, ffn_norm, router, experts.gate, experts.up,
+/// experts.down}, @output_norm, @output_head. A tied head has the source of the embedding.
+/// Functions: @prefill(tokens, position, caches…) -> (hidden, caches…), @decode (one token), @head(hidden) -> logits.
+/// Errors: a context beyond max_position_embeddings, a chunk of 0, a file that cannot be hashed.
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> buildQwen3MoeModule(mlir::MLIRContext &context,
+                                                                      const Checkpoint &checkpoint,
+                                                                      const GraphOptions &options = {});
+
+} // namespace moec
+
+#endif
