@@ -27,7 +27,7 @@ def linear_table(columns):
 
     The lowest bit of the exponent and the mantissa come from another random byte. Half of the values get the upper two
     binades, a quarter the two below, and so on: a narrow peak as of trained weights, root mean square 1/sqrt(columns)
-    within a factor of 1.5.
+    times 0.6 to 2.2.
     """
     top = max(1, min(125, (127 + round(math.log2(1 / math.sqrt(columns)))) // 2))
     table = bytearray(256)
