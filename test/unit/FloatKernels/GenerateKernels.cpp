@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Prints a module with every kernel of the catalog, for the layout family of the ISA level that is its argument. Main source: test/unit/FloatKernels/Catalog.h.
+/// Writes an object with every kernel of the catalog for one ISA level. Main source: test/unit/FloatKernels/Catalog.h.
+#include "lib/Object/Object.h"
+#include "passes/lower/LLVMPipeline.h"
 #include "passes/lower/kernels/FloatKernels.h"
 #include "test/unit/FloatKernels/Catalog.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -20,11 +16,11 @@ using namespace moec;
 
 namespace {
 
-template <class Spec> void require(const Spec &spec) {
-  if (llvm::Error error = check(spec)) {
-    llvm::errs() << "the catalog has a bad spec: " << llvm::toString(std::move(error)) << "\n";
-    exit(1);
-  }
+void require(llvm::Error error) {
+  if (!error)
+    return;
+  llvm::errs() << llvm::toString(std::move(error)) << "\n";
+  exit(1);
 }
 
 KvLayout layoutOf(const KvShape &shape, KvElement element) {
@@ -36,7 +32,7 @@ void buildAll(KernelContext &context, ModuleOp module) {
 #define BUILD(function, name, ...)                                                                                     \
   {                                                                                                                    \
     __VA_ARGS__;                                                                                                       \
-    require(spec);                                                                                                     \
+    require(check(spec));                                                                                              \
     function(context, module, #name, spec);                                                                            \
   }
 #define EMBED(name, encoding, columns, rowBytes, group, multiplier)                                                    \
@@ -70,16 +66,26 @@ void buildAll(KernelContext &context, ModuleOp module) {
 } // namespace
 
 int main(int argc, char **argv) {
-  bool isArm = argc > 1 && llvm::StringRef(argv[1]) == "arm64";
-  MLIRContext mlirContext;
-  mlirContext.loadDialect<arith::ArithDialect, func::FuncDialect, math::MathDialect, memref::MemRefDialect,
-                          scf::SCFDialect, vector::VectorDialect>();
+  if (argc != 5) {
+    llvm::errs() << "usage: float-kernels-generator LEVEL TRIPLE FEATURES OUT.o\n";
+    return 2;
+  }
+  DialectRegistry registry;
+  registerLLVMPipelineDialects(registry);
+  registerObjectTranslations(registry);
+  MLIRContext mlirContext(registry);
+  mlirContext.loadAllAvailableDialects();
   OpBuilder builder(&mlirContext);
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
+  bool isArm = llvm::StringRef(argv[1]) == "arm64";
   KernelContext context{builder, builder.getUnknownLoc(), isArm ? Isa::Dotprod : Isa::Avx2};
   buildAll(context, *module);
   if (failed(verify(*module)))
     return 1;
-  module->print(llvm::outs());
-  return 0;
+  require(lowerToLLVMDialect(*module));
+  auto object = emitObject(*module, {argv[2], "generic", argv[3]});
+  require(object.takeError());
+  std::error_code code;
+  llvm::raw_fd_ostream(argv[4], code).write(object->data(), object->size());
+  return code ? 1 : 0;
 }
