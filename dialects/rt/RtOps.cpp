@@ -55,7 +55,7 @@ namespace {
 /// What a kind of `rt.compute` needs: the table in its description.
 struct KindNeeds {
   size_t numIns, numOuts;
-  std::initializer_list<const char *> keys;
+  SmallVector<const char *> keys; // owned: the array of an initializer_list would die with needsOf
 };
 } // namespace
 
