@@ -285,21 +285,22 @@ LogicalResult FunctionPlanner::planRouter(RouterTopkOp op) {
   viewsOf[op.getIds()] = makeViews(op.getIds().getType());
   viewsOf[op.getWeights()] = makeViews(op.getWeights().getType());
   program->compute(Kind::route, {logits}, {viewsOf[op.getIds()].front(), viewsOf[op.getWeights()].front()},
-                   {set("experts", experts), set("k", int64_t(op.getK())), set("score", stringifyScore(op.getScore().getValue())),
+                   {set("experts", experts), set("k", int64_t(op.getK())), set("score", stringifyScore(op.getScore())),
                     set("renormalize", op.getRenormalize()), set("renorm_eps", op.getRenormEps()),
                     set("factor", op.getFactor())});
   return success();
 }
 
 LogicalResult FunctionPlanner::planExperts(ExpertsOp op) {
-  WeightOp gate = weightOf(op.getGate()), up = weightOf(op.getUp()), down = weightOf(op.getDown());
+  WeightOp weights[3] = {weightOf(op.getGate()), weightOf(op.getUp()), weightOf(op.getDown())};
+  WeightOp gate = weights[0], down = weights[2];
   rt::PagedPlaceAttr places[3];
-  for (auto [place, weight] : llvm::zip_equal(places, ArrayRef<WeightOp>{gate, up, down}))
+  for (auto [place, weight] : llvm::zip_equal(places, MutableArrayRef<WeightOp>(weights)))
     if (!weight || !(place = dyn_cast_if_present<rt::PagedPlaceAttr>(weight.getPlacementAttr())))
       return op.emitOpError("expects weights with paged placements; run moe-place-weights first");
   if (!op.getResidual())
     return op.emitOpError("expects a residual; run moe-fuse-residual first");
-  if (op.getGlu().getValue() != GluKind::swiglu)
+  if (op.getGlu() != GluKind::swiglu)
     return op.emitOpError("has an activation other than swiglu, which has no step on the device yet");
   FailureOr<Value> sum = inPlace(op, op.getResidual());
   if (failed(sum))

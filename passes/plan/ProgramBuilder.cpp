@@ -60,3 +60,25 @@ void ProgramBuilder::readRows(int64_t table, Value destination) {
 }
 
 void ProgramBuilder::poll(int64_t layer) { PollOp::create(builder, loc, context, layer); }
+
+llvm::Expected<int64_t> ProgramBuilder::place(int64_t base) {
+  std::vector<moec::ArenaBuffer> lives;
+  std::vector<Buffer *> used;
+  for (Buffer &buffer : buffers) {
+    if (buffer.firstStep < 0)
+      continue;
+    lives.push_back({int64_t(used.size()), buffer.sizeBytes, buffer.firstStep, buffer.lastStep, 64});
+    used.push_back(&buffer);
+  }
+  auto assignment = moec::planArena(lives);
+  if (!assignment)
+    return assignment.takeError();
+  if (llvm::Error error = moec::checkArena(lives, *assignment))
+    return std::move(error);
+  for (auto [buffer, offset] : llvm::zip_equal(used, assignment->offsets))
+    buffer->view.setOffset(base + offset);
+  for (Buffer &buffer : buffers)
+    if (buffer.firstStep < 0)
+      buffer.view.erase();
+  return base + assignment->sizeBytes;
+}

@@ -18,7 +18,6 @@ struct Buffer {
   ArenaOp view;
   int64_t sizeBytes = 0;
   int64_t firstStep = -1, lastStep = -1;
-  int64_t fixedOffset = -1; ///< >= 0: outside the shared part, for buffers that outlive a call
 };
 
 /// Emits steps into the body of one entry function. Not thread-safe.

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Checks a memory plan independently of the planner: only the L3 program is read. Main source: passes/plan/Passes.td.
+#include "passes/plan/Passes.h"
+#include "passes/plan/ProgramBuilder.h"
+
+#include "lib/Plan/MemoryBudget.h"
+#include "lib/Support/Sizes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::moe {
+#define GEN_PASS_DEF_CHECKPLAN
+#include "passes/plan/Passes.h.inc"
+} // namespace mlir::moe
+
+using namespace mlir;
+using namespace mlir::moe;
+
+namespace {
+
+struct Live {
+  rt::ArenaOp view;
+  int64_t begin, end;       // bytes
+  int64_t firstUse, lastUse; // positions of top-level operations
+};
+
+struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
+  using CheckPlanBase::CheckPlanBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto plan = module->getAttrOfType<DictionaryAttr>("rt.plan");
+    if (!plan) {
+      module.emitError("expects the module attribute 'rt.plan'; run moe-plan-memory first");
+      return signalPassFailure();
+    }
+    for (func::FuncOp function : module.getOps<func::FuncOp>())
+      if (failed(checkFunction(function, plan)))
+        return signalPassFailure();
+    if (failed(checkBudget(module, plan)))
+      signalPassFailure();
+  }
+
+  static int64_t integer(DictionaryAttr dictionary, StringRef key) {
+    auto value = dictionary.getAs<IntegerAttr>(key);
+    return value ? value.getInt() : 0;
+  }
+
+  LogicalResult checkFunction(func::FuncOp function, DictionaryAttr plan) {
+    llvm::DenseMap<Operation *, int64_t> order;
+    for (auto [index, op] : llvm::enumerate(function.getBody().front()))
+      order[&op] = index;
+    SmallVector<Live> lives;
+    for (auto view : function.getBody().front().getOps<rt::ArenaOp>()) {
+      Live live{view, int64_t(view.getOffset()), 0, INT64_MAX, -1};
+      live.end = live.begin + rt::sizeBytesOf(view.getView().getType());
+      if (live.end > integer(plan, "arena_bytes"))
+        return view.emitOpError("ends at byte ") << live.end << ", but the arena has " << integer(plan, "arena_bytes");
+      for (Operation *user : view.getView().getUsers()) {
+        int64_t position = order.lookup(function.getBody().front().findAncestorOpInBlock(*user));
+        live.firstUse = std::min(live.firstUse, position);
+        live.lastUse = std::max(live.lastUse, position);
+      }
+      lives.push_back(live);
+    }
+    for (auto view : function.getBody().front().getOps<rt::ResidentOp>())
+      if (int64_t end = int64_t(view.getOffset()) + rt::sizeBytesOf(view.getView().getType()); end > integer(plan, "resident_bytes"))
+        return view.emitOpError("ends at byte ") << end << ", but the resident segment has " << integer(plan, "resident_bytes");
+    for (size_t i = 0; i < lives.size(); ++i)
+      for (size_t k = i + 1; k < lives.size(); ++k)
+        if (lives[i].begin < lives[k].end && lives[k].begin < lives[i].end && lives[i].firstUse <= lives[k].lastUse &&
+            lives[k].firstUse <= lives[i].lastUse)
+          return (lives[k].view.emitOpError("shares bytes ")
+                  << std::max(lives[i].begin, lives[k].begin) << " to " << std::min(lives[i].end, lives[k].end)
+                  << " with a view that is alive at the same time")
+                     .attachNote(lives[i].view.getLoc())
+                 << "that view";
+    return success();
+  }
+
+  /// The budget given at compile time against what the plan already knows; code and threads come on top at run time.
+  LogicalResult checkBudget(ModuleOp module, DictionaryAttr plan) {
+    auto options = module->getAttrOfType<DictionaryAttr>("moe.options");
+    int64_t budget = options ? integer(options, "memory_bytes") : 0;
+    if (budget <= 0)
+      return success();
+    moec::MemoryBudget needs;
+    auto add = [&](StringRef name, int64_t bytes) { return needs.add(name, static_cast<uint64_t>(bytes)); };
+    llvm::Error error = add("resident weights", integer(plan, "resident_bytes"));
+    error = llvm::joinErrors(std::move(error), add("arena", integer(plan, "arena_bytes")));
+    error = llvm::joinErrors(std::move(error), add("kv cache", integer(plan, "kv_capacity") / 64 * integer(plan, "kv_block_bytes")));
+    error = llvm::joinErrors(std::move(error), add("recurrent state", integer(plan, "state_bytes")));
+    if (integer(plan, "num_expert_records"))
+      error = llvm::joinErrors(std::move(error), needs.setSlots(integer(plan, "record_bytes"), integer(plan, "min_slots"),
+                                                                integer(plan, "num_expert_records")));
+    if (error)
+      return module.emitError(llvm::toString(std::move(error)));
+    auto slots = needs.slotsFor(budget);
+    if (!slots)
+      return module.emitError(llvm::toString(slots.takeError()));
+    return success();
+  }
+};
+
+} // namespace
