@@ -70,6 +70,7 @@ moert_status resolveOptions(const moert_model_descriptor &d, const moert_open_op
   settings.context = copy.context ? copy.context : d.context;
   settings.maxSessions = copy.max_sessions ? copy.max_sessions : 1;
   settings.budgetBytes = copy.budget_bytes ? copy.budget_bytes : d.plan.default_budget_bytes;
+  settings.codeBytes = ownMappedBytes();
   return MOERT_STATUS_OK;
 }
 
@@ -133,7 +134,7 @@ moert_status makePlan(const moert_model_descriptor &d, const Settings &settings,
   info.kv_bytes = kv.total;
   info.state_bytes = state.total;
   info.overhead_bytes = overhead.total;
-  info.code_bytes = ownMappedBytes();
+  info.code_bytes = settings.codeBytes;
   const uint64_t classes[] = {info.resident_bytes, arena.total, kv.total, state.total, overhead.total, info.code_bytes};
   for (uint64_t bytes : classes)
     fixed.add(bytes);

@@ -30,6 +30,7 @@ struct Settings {
   uint32_t context;
   uint32_t maxSessions;
   uint64_t budgetBytes; /// 0 = everything resident
+  uint64_t codeBytes;   /// mapped bytes of the .so; its own, unless the compiler plans for another file
 };
 
 struct Plan {

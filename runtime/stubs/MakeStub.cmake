@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Makes OUTPUT, a libc.so.6 of architecture ARCH with the symbols of the file SYMBOLS, after checking that ARCHIVE needs
-# no symbol beside those (and those that the linker or the model's object defines).
+# Makes OUTPUT, a libc.so.6 of architecture ARCH with the symbols of the file SYMBOLS (described in TEXT), after checking
+# that ARCHIVE needs no symbol beside those (and those that the linker or the model's object defines).
 file(STRINGS ${SYMBOLS} symbols REGEX "^[a-zA-Z_]")
 execute_process(COMMAND ${NM} --undefined-only --just-symbol-name ${ARCHIVE} OUTPUT_VARIABLE undefined
   COMMAND_ERROR_IS_FATAL ANY)
@@ -20,5 +20,5 @@ list(SORT symbols)
 foreach(symbol ${symbols})
   string(APPEND text "  - { Name: ${symbol}, Type: Func }\n")
 endforeach()
-file(WRITE ${OUTPUT}.ifs "${text}...\n")
-execute_process(COMMAND ${IFS} --input-format=IFS --output-elf=${OUTPUT} ${OUTPUT}.ifs COMMAND_ERROR_IS_FATAL ANY)
+file(WRITE ${TEXT} "${text}...\n")
+execute_process(COMMAND ${IFS} --input-format=IFS --output-elf=${OUTPUT} ${TEXT} COMMAND_ERROR_IS_FATAL ANY)
