@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Expert kernels equal plain loops, byte for byte, on every instruction level: gate|up with silu and quantization, and
+/// down, for scattered pairs. Main source: DESIGN §4.1.
+#include "test/unit/Kernels/Products.h"
+
+#include <gtest/gtest.h>
+
+using namespace moec;
+
+namespace {
+
+constexpr int64_t kTokens = 10, kTopK = 3;
+const std::vector<int32_t> kPairs{1, 5, 6, 9, 14, 17, 19, 22, 25, 29}; // one for each token
+
+struct Case {
+  WeightEncoding gate, down;
+  int64_t hidden, inner, group;
+};
+
+ExpertsSpec specOf(const Case &shape, LayoutFamily family) {
+  auto align = [](int64_t bytes) { return (bytes + 63) / 64 * 64; };
+  ExpertsSpec spec;
+  spec.gate = spec.up = {shape.inner, shape.hidden, shape.gate, shape.group, 0};
+  spec.up.offsetBytes = align(matrixBytes(spec.gate, family));
+  spec.down = {shape.hidden, shape.inner, shape.down, shape.group, spec.up.offsetBytes * 2};
+  spec.recordBytes = spec.down.offsetBytes + matrixBytes(spec.down, family);
+  spec.topK = kTopK;
+  spec.maxTokens = kTokens;
+  return spec;
+}
+
+/// h of the given pairs; rows of other pairs stay zero.
+Activations expectedHidden(const Matrix &gate, const Matrix &up, const Activations &x, const ExpertsSpec &spec,
+                           int64_t count) {
+  int64_t inner = spec.gate.rows;
+  Activations h{spec.maxPairs(), inner, spec.columnsPerTile(), std::vector<float>(spec.maxPairs() * inner), {}, {}, {}};
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t r = 0; r < inner; ++r) {
+      float g = product(gate, x, kPairs[i] / kTopK, r);
+      h.floats[kPairs[i] * inner + r] = g / (1.0f + expectedExp(-g)) * product(up, x, kPairs[i] / kTopK, r);
+    }
+  if (spec.down.encoding != WeightEncoding::f32)
+    quantize(h);
+  return h;
+}
+
+class ExpertsKernel : public testing::TestWithParam<std::tuple<Isa, Case>> {};
+
+TEST_P(ExpertsKernel, EqualsPlainLoops) {
+  auto [isa, shape] = GetParam();
+  ExpertsSpec spec = specOf(shape, familyOf(isa));
+  ASSERT_EQ(llvm::toString(check(spec, familyOf(isa))), "");
+  CompiledKernel gateUp(isa, [&](KernelContext &context, mlir::ModuleOp module) {
+    buildExpertsGateUp(context, module, "kernel", spec);
+  });
+  CompiledKernel down(isa, [&](KernelContext &context, mlir::ModuleOp module) {
+    buildExpertsDown(context, module, "kernel", spec);
+  });
+  if (!gateUp.unavailable().empty())
+    GTEST_SKIP() << gateUp.unavailable();
+  std::mt19937 random(2);
+  Matrix gate = randomMatrix(spec.gate, random), up = randomMatrix(spec.up, random);
+  Matrix downMatrix = randomMatrix(spec.down, random);
+  Activations x = randomActivations(kTokens, spec.gate, random);
+  Buffer record;
+  for (const Matrix *matrix : {&gate, &up, &downMatrix})
+    store(*matrix, familyOf(isa), record);
+  for (int64_t m : {1, 3, 10}) {
+    Activations h = expectedHidden(gate, up, x, spec, m);
+    std::vector<Buffer> buffers{record, bytesOf(kPairs)}, expected;
+    appendRows(buffers, x, spec.gate);
+    size_t firstOutput = buffers.size();
+    appendRows(expected, h, spec.down);
+    for (const Buffer &buffer : expected)
+      buffers.emplace_back(buffer.size(), 0);
+    int64_t tiles = spec.numGateUpTiles();
+    ASSERT_EQ(gateUp.run(buffers, {m, tiles / 2, tiles}), "");
+    ASSERT_EQ(gateUp.run(buffers, {m, 0, tiles / 2}), "");
+    for (size_t i = 0; i < expected.size(); ++i)
+      ASSERT_TRUE(buffers[firstOutput + i] == expected[i]) << "output " << i << " of gate|up, m = " << m;
+
+    std::vector<float> y(spec.maxPairs() * shape.hidden);
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t r = 0; r < shape.hidden; ++r)
+        y[kPairs[i] * shape.hidden + r] = product(downMatrix, h, kPairs[i], r);
+    std::vector<Buffer> downBuffers{record, bytesOf(kPairs)};
+    appendRows(downBuffers, h, spec.down);
+    downBuffers.emplace_back(y.size() * 4, 0);
+    ASSERT_EQ(down.run(downBuffers, {m, 0, spec.numDownTiles()}), "");
+    ASSERT_TRUE(downBuffers.back() == bytesOf(y)) << "down, m = " << m;
+  }
+}
+
+std::string nameOf(const testing::TestParamInfo<std::tuple<Isa, Case>> &info) {
+  const char *names[] = {"f32", "i8", "i4"};
+  auto [isa, shape] = info.param;
+  return levelName(isa) + "_" + names[(int)shape.gate] + "_" + names[(int)shape.down] + "_g" +
+         std::to_string(shape.group);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ExpertsKernel,
+    testing::Combine(testing::ValuesIn(allLevels()),
+                     testing::Values(Case{WeightEncoding::f32, WeightEncoding::f32, 40, 50, 32},
+                                     Case{WeightEncoding::i8, WeightEncoding::i8, 64, 96, 32},
+                                     Case{WeightEncoding::i4, WeightEncoding::i4, 256, 128, 128},
+                                     Case{WeightEncoding::i4, WeightEncoding::i8, 64, 128, 64})),
+    nameOf);
+
+TEST(ExpertsSpec, RefusesMatricesOutsideTheRecord) {
+  ExpertsSpec spec = specOf({WeightEncoding::i8, WeightEncoding::i8, 64, 64, 32}, LayoutFamily::X86);
+  spec.recordBytes -= 1;
+  // 64 x 64 codes and 64 x 2 half scales: 4352 bytes each.
+  EXPECT_EQ(llvm::toString(check(spec, LayoutFamily::X86)),
+            "down expects a multiple of 64 as offset and its end inside the record of 13055 bytes, but got bytes 8704 "
+            "to 13056");
+}
+
+} // namespace
