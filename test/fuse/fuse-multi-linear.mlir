@@ -1,25 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of one activation become one task region; a product with a bias or of another activation stays.
-// RUN: %moe-opt %s --pass-pipeline="any(func.func(moe-fuse-multi-linear))" | FileCheck %s
+// RUN: %moe-opt %s --pass-pipeline="builtin.module(func.func(moe-fuse-multi-linear))" \
+// RUN:   | FileCheck %s
+
+moe.weight @q : tensor<256x256xf32> role(attention_q) source(<dtype = "bf16", files = [0], offsets = [0]>)
+moe.weight @k : tensor<64x256xf32> role(attention_k) source(<dtype = "bf16", files = [0], offsets = [0]>)
+moe.weight @v : tensor<64x256xf32> role(attention_v) source(<dtype = "bf16", files = [0], offsets = [0]>)
 
 // CHECK-LABEL: @qkv
-func.func @qkv(%x: tensor<?x256xf32>, %z: tensor<?x256xf32>, %q: tensor<256x256xf32>, %k: tensor<64x256xf32>,
-    %v: tensor<64x256xf32>) -> (tensor<?x256xf32>, tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>) {
+func.func @qkv(%x: tensor<?x256xf32>, %z: tensor<?x256xf32>)
+    -> (tensor<?x256xf32>, tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>) {
   // CHECK: %[[Y:.*]]:3 = moe.multi_linear
   // CHECK: %[[O:.*]] = moe.linear
   // CHECK: return %[[Y]]#0, %[[Y]]#1, %[[Y]]#2, %[[O]]
+  %q = moe.param @q : tensor<256x256xf32>
+  %k = moe.param @k : tensor<64x256xf32>
   %yq = moe.linear %x, %q : tensor<?x256xf32>, tensor<256x256xf32> -> tensor<?x256xf32>
   %yk = moe.linear %x, %k : tensor<?x256xf32>, tensor<64x256xf32> -> tensor<?x64xf32>
+  %v = moe.param @v : tensor<64x256xf32>
   %yv = moe.linear %x, %v : tensor<?x256xf32>, tensor<64x256xf32> -> tensor<?x64xf32>
   %other = moe.linear %z, %v : tensor<?x256xf32>, tensor<64x256xf32> -> tensor<?x64xf32>
   return %yq, %yk, %yv, %other : tensor<?x256xf32>, tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>
 }
 
 // CHECK-LABEL: @bias
-func.func @bias(%x: tensor<?x256xf32>, %k: tensor<64x256xf32>, %b: tensor<64xf32>)
-    -> (tensor<?x64xf32>, tensor<?x64xf32>) {
+func.func @bias(%x: tensor<?x256xf32>, %b: tensor<64xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
   // CHECK-NOT: moe.multi_linear
   // CHECK: return
+  %k = moe.param @k : tensor<64x256xf32>
   %a = moe.linear %x, %k bias(%b : tensor<64xf32>) : tensor<?x256xf32>, tensor<64x256xf32> -> tensor<?x64xf32>
   %c = moe.linear %x, %k : tensor<?x256xf32>, tensor<64x256xf32> -> tensor<?x64xf32>
   return %a, %c : tensor<?x64xf32>, tensor<?x64xf32>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A norm over whole rows emits the int8 activation; other users take its float result; a head norm is left alone.
-// RUN: %moe-opt %s --pass-pipeline="any(func.func(moe-fuse-norm-quantize))" | FileCheck %s
+// RUN: %moe-opt %s --pass-pipeline="builtin.module(func.func(moe-fuse-norm-quantize))" \
+// RUN:   | FileCheck %s
 
 !act = tensor<?x256xf32, #moe.act<group = 32>>
 
