@@ -3,7 +3,7 @@
 
 Substitutions: %moec %moe-opt %moe-run %moe-run-arm64 %moe-pack %moe-interpret (programs), %examples %data %shared-out
 (folders), %python. FileCheck, not, count, split-file, llvm-objdump come from LLVM's own folder.
-Features: slow (only with --param slow=1), qemu, avx512vnni, shell.
+Features: slow (only with --param slow=1), qemu, avx512vnni.
 Python tests import test/tools/moectest.py and find everything through MOEC_* variables.
 """
 import os

@@ -8,7 +8,7 @@ from checks.sources import kebab
 PASS = re.compile(r'^def (\w+)\s*:\s*\w*Pass<\s*"([^"]+)"', re.M)
 OP = re.compile(r'^def (\w+)\s*:\s*\w*Op\w*<\s*"([^"]+)"', re.M)
 DESCRIPTION = re.compile(r"let description = \[\{(.*?)\}\];", re.S)
-PASS_PARTS = ("Before", "After", "Refuses")
+PASS_PARTS = ("Before", "After", "Refuses", "Source", "Example")
 
 
 def records(tree, path, pattern):
