@@ -14,7 +14,7 @@ ALLOWED = (
     ("lib/Object/", LOW),
     ("lib/Link/", LOW),
     ("lib/Import/", LOW + ("dialects/",)),
-    ("lib/Reference/", LOW + ("dialects/",)),
+    ("lib/Reference/", LOW + ("dialects/", "lib/Import/")),
     ("lib/Compiler/", ("lib/", "dialects/", "passes/")),
     ("dialects/", LOW + ("dialects/",)),
     ("include/", ()),
