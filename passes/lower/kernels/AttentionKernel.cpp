@@ -167,7 +167,8 @@ struct AttentionEmitter {
                   [&](Value column, int64_t width) { f.storeVector(f.zeroVector(width), sums, {column}); });
     Value begin = f.multiply(span, kSpanBlocks);
     Value end = f.minimum(f.add(begin, kSpanBlocks), numBlocks);
-    Values own = f.loop(begin, end, 1, {f.constant(-INFINITY), f.constant(0.0f)}, [&](Value number, ValueRange carried) {
+    Values start{f.constant(-INFINITY), f.constant(0.0f)};
+    Values own = f.loop(begin, end, 1, start, [&](Value number, ValueRange carried) {
       return emitBlock(number, carried[0], carried[1]);
     });
     Value newLargest = f.maxIgnoringNan(own[0], largest);

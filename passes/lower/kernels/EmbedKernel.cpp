@@ -18,8 +18,8 @@ llvm::Error check(const EmbedSpec &spec) {
     needed = spec.columns / (spec.encoding == RowEncoding::i8 ? 1 : 2) + spec.columns / spec.group * 2;
   }
   if (spec.maxTokens < 1 || spec.columns < 1 || spec.rowBytes < needed)
-    return llvm::createStringError("embed expects at least 1 token, 1 column and %lld bytes a row, but got %lld tokens, "
-                                   "%lld columns and %lld bytes",
+    return llvm::createStringError("embed expects at least 1 token, 1 column and %lld bytes a row, but got %lld "
+                                   "tokens, %lld columns and %lld bytes",
                                    (long long)needed, (long long)spec.maxTokens, (long long)spec.columns,
                                    (long long)spec.rowBytes);
   return llvm::Error::success();

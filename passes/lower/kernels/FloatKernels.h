@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Generators of the kernels that are not matrix products. Each adds `func.func @name(memref.., index n, index position,
-/// index tile_begin, index tile_end)`; memrefs have static maximum shapes and are passed as bare pointers. Every kernel
-/// is a fixed sequence of IEEE operations (DESIGN §4.1), so results are the same bytes on every ISA.
+/// Generators of the kernels that are not matrix products. Each adds `func.func @name(memref.., index n, index
+/// position, index tile_begin, index tile_end)`; memrefs have static maximum shapes and are passed as bare pointers.
+/// Every kernel is a fixed sequence of IEEE operations (DESIGN §4.1), so results are the same bytes on every ISA.
 /// Main source: docs/architecture.md.
 #ifndef PASSES_LOWER_KERNELS_FLOATKERNELS_H
 #define PASSES_LOWER_KERNELS_FLOATKERNELS_H
@@ -32,10 +32,10 @@ struct EmbedSpec {
   float multiplier = 1.0f;
 };
 
-/// s = 1 / sqrt(Σx²/columns + eps), y = (x * s) * w, or (x * s) * (w + 1) with unitOffset; Σ by N2, each partial by fma.
-/// Memrefs, in order: x f32 [maxTokens][columns], w f32 [columns], y f32 [maxTokens][columns] if storesFloat, and if
-/// group > 0 codes i8 [maxTokens][columns], scales f32 [maxTokens][columns/group], sums i32 [maxTokens][columns/group].
-/// y may be x. Tile: one token.
+/// s = 1 / sqrt(Σx²/columns + eps), y = (x * s) * w, or (x * s) * (w + 1) with unitOffset; Σ by N2, each partial by
+/// fma. Memrefs, in order: x f32 [maxTokens][columns], w f32 [columns], y f32 [maxTokens][columns] if storesFloat, and
+/// if group > 0 codes i8 [maxTokens][columns], scales f32 [maxTokens][columns/group], sums i32
+/// [maxTokens][columns/group]. y may be x. Tile: one token.
 struct NormSpec {
   int64_t maxTokens = 0;
   int64_t columns = 0;
@@ -45,9 +45,9 @@ struct NormSpec {
   int64_t group = 0;
 };
 
-/// Activations to int8 by group: amax = max|x|; below 1e-30 codes and scale are 0; else code = roundeven(x * (127/amax)),
-/// scale = amax/127, sum = Σ codes. A NaN becomes -127. Memrefs: x f32 [maxTokens][columns], codes, scales, sums as in
-/// NormSpec. Tile: one token.
+/// Activations to int8 by group: amax = max|x|; below 1e-30 codes and scale are 0; else code = roundeven(x *
+/// (127/amax)), scale = amax/127, sum = Σ codes. A NaN becomes -127. Memrefs: x f32 [maxTokens][columns], codes,
+/// scales, sums as in NormSpec. Tile: one token.
 struct QuantizeSpec {
   int64_t maxTokens = 0;
   int64_t columns = 0;
@@ -86,12 +86,12 @@ private:
   int64_t scaleBytes() const { return element == KvElement::i8 ? kvHeads * kKvBlockPositions * 4 : 0; }
 };
 
-/// Head norms, rotary embedding, and append to the KV region at absolute position `position + token`.
-/// Memrefs: q f32 [maxTokens][heads * keyDim] (changed in place), k f32 [maxTokens][kvHeads * keyDim], v f32
-/// [maxTokens][kvHeads * valueDim], q_norm f32 [keyDim] and k_norm f32 [keyDim] if headNorms, cosine and sine f32
-/// [context][rotaryDim/2], kv i8 [regionBytes]. Norms as NormSpec over one head. Rotation of the pair (i, i + r),
-/// r = rotaryDim/2: out[i] = x[i]*c - x[i+r]*s, out[i+r] = x[i+r]*c + x[i]*s, without fma. i8 codes as QuantizeSpec with
-/// one scale for each head. Tile: one token.
+/// Head norms, rotary embedding, and append to the KV region at absolute position `position + token`. Memrefs: q f32
+/// [maxTokens][heads * keyDim] (changed in place), k f32 [maxTokens][kvHeads * keyDim], v f32 [maxTokens][kvHeads *
+/// valueDim], q_norm f32 [keyDim] and k_norm f32 [keyDim] if headNorms, cosine and sine f32 [context][rotaryDim/2], kv
+/// i8 [regionBytes]. Norms as NormSpec over one head. Rotation of the pair (i, i + r), r = rotaryDim/2: out[i] = x[i]*c
+/// - x[i+r]*s, out[i+r] = x[i+r]*c + x[i]*s, without fma. i8 codes as QuantizeSpec with one scale for each head. Tile:
+/// one token.
 struct RopeAppendSpec {
   int64_t maxTokens = 0;
   int64_t heads = 0;
@@ -104,11 +104,11 @@ struct RopeAppendSpec {
 };
 
 /// Causal attention of each query with positions 0 .. position + token, in blocks of 64 and spans of 512 positions.
-/// Memrefs: q f32 [maxTokens][heads * keyDim], kv i8 [regionBytes], o f32 [maxTokens][heads * valueDim].
-/// Score: fma over d ascending, then (* key scale) * scale. Block: m' = max(m, scores), c = exp(m - m'),
-/// p = exp(s - m'), l = fma(l, c, Σp by N2), o = o * c, then fma(p (* value scale), v, o), positions ascending. Spans are
-/// merged ascending in the same way: l = fma(l, b, L * a), o = fma(o, b, O * a). At last o / l.
-/// Tile: one (token, query head), index token * heads + head. Query head h reads kv head h / (heads / kvHeads).
+/// Memrefs: q f32 [maxTokens][heads * keyDim], kv i8 [regionBytes], o f32 [maxTokens][heads * valueDim]. Score: fma
+/// over d ascending, then (* key scale) * scale. Block: m' = max(m, scores), c = exp(m - m'), p = exp(s - m'), l =
+/// fma(l, c, Σp by N2), o = o * c, then fma(p (* value scale), v, o), positions ascending. Spans are merged ascending
+/// in the same way: l = fma(l, b, L * a), o = fma(o, b, O * a). At last o / l. Tile: one (token, query head), index
+/// token * heads + head. Query head h reads kv head h / (heads / kvHeads).
 struct AttentionSpec {
   int64_t maxTokens = 0;
   int64_t heads = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Kernel: root-mean-square norm of a token, optionally with int8 activations. Step: lower. Main source: docs/architecture.md.
+/// Kernel: root-mean-square norm of a token, optionally with int8 activations. Step: lower.
+/// Main source: docs/architecture.md.
 #include "passes/lower/kernels/FloatBuilder.h"
 #include "passes/lower/kernels/FloatKernels.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Kernel: head norms, rotary embedding and the append to the KV region (N5). Step: lower. Main source: docs/architecture.md.
+/// Kernel: head norms, rotary embedding and the append to the KV region (N5). Step: lower.
+/// Main source: docs/architecture.md.
 #include "passes/lower/kernels/FloatBuilder.h"
 #include "passes/lower/kernels/FloatKernels.h"
 
@@ -15,8 +16,8 @@ llvm::Error checkKvLayout(const KvLayout &kv, int64_t heads) {
     return llvm::createStringError("attention expects query heads in a multiple of the kv heads, but got %lld and %lld",
                                    (long long)heads, (long long)kv.kvHeads);
   if (kv.keyDim < 8 || kv.keyDim % 8 != 0 || kv.valueDim < 8 || kv.valueDim % 8 != 0)
-    return llvm::createStringError("attention expects head dimensions that are multiples of 8, but got %lld for keys and "
-                                   "%lld for values",
+    return llvm::createStringError("attention expects head dimensions that are multiples of 8, but got %lld for keys "
+                                   "and %lld for values",
                                    (long long)kv.keyDim, (long long)kv.valueDim);
   if (kv.layerOffset < 0 || kv.layerOffset % 64 != 0 || kv.blockBytes < kv.layerOffset + kv.layerBytes() ||
       kv.regionBytes < kv.layerOffset + kv.layerBytes())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Kernel: scores of a router and the selection of the experts of a token. Step: lower. Main source: docs/architecture.md.
+/// Kernel: scores of a router and the selection of the experts of a token. Step: lower.
+/// Main source: docs/architecture.md.
 #include "passes/lower/kernels/FloatBuilder.h"
 #include "passes/lower/kernels/FloatKernels.h"
 
@@ -143,7 +144,8 @@ func::FuncOp buildRouterTopk(KernelContext &context, ModuleOp module, StringRef 
   Type logits = MemRefType::get({spec.maxTokens, spec.experts}, builder.getF32Type());
   Type ids = MemRefType::get({spec.maxTokens, spec.topK}, builder.getI32Type());
   Type weights = MemRefType::get({spec.maxTokens, spec.topK}, builder.getF32Type());
-  return buildFloatKernel(context, module, name, {logits, ids, weights}, [&](FloatBuilder &f, const FloatKernelArguments &a) {
+  Type memrefs[] = {logits, ids, weights};
+  return buildFloatKernel(context, module, name, memrefs, [&](FloatBuilder &f, const FloatKernelArguments &a) {
     int64_t padded = (spec.experts + kFloatLanes - 1) / kFloatLanes * kFloatLanes;
     RouterEmitter emitter{f,           spec, a.memrefs[0], a.memrefs[1], a.memrefs[2], f.scratch(padded, f.f32()),
                           f.scratch(padded, f.i32())};
