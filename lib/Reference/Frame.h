@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// One activation of a function: the values so far, and the meaning of each operation. Main source: Interpreter.h.
+#ifndef LIB_REFERENCE_FRAME_H
+#define LIB_REFERENCE_FRAME_H
+
+#include "lib/Reference/Interpreter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace moec {
+
+using SharedMatrix = std::shared_ptr<const Matrix>;
+
+/// Evaluates operations one after the other. Each `run` reads the operands and sets the results of one operation; its
+/// errors continue the sentence "'<op>' op …".
+class Frame {
+public:
+  Frame(mlir::ModuleOp module, WeightProvider &weights) : symbols(module), weights(weights) {}
+
+  void set(mlir::Value value, RuntimeValue runtime) { values[value] = std::move(runtime); }
+  llvm::Expected<RuntimeValue> take(mlir::Value value);
+  /// Dispatches on the kind of `op`. The message names it.
+  llvm::Error evaluate(mlir::Operation *op);
+
+private:
+  llvm::Error dispatch(mlir::Operation *op);
+
+  llvm::Error run(mlir::arith::ConstantOp op);
+  llvm::Error run(mlir::arith::AddFOp op);
+  llvm::Error run(mlir::moe::ParamOp op);
+  llvm::Error run(mlir::moe::EmbedOp op);
+  llvm::Error run(mlir::moe::LinearOp op);
+  llvm::Error run(mlir::moe::MultiLinearOp op);
+  llvm::Error run(mlir::moe::RmsNormOp op);
+  llvm::Error run(mlir::moe::QuantizeActOp op);
+  llvm::Error run(mlir::moe::NormQuantizeOp op);
+  llvm::Error run(mlir::moe::RopeOp op);
+  llvm::Error run(mlir::moe::CacheAppendOp op);
+  llvm::Error run(mlir::moe::RopeAppendOp op);
+  llvm::Error run(mlir::moe::AttentionOp op);
+  llvm::Error run(mlir::moe::RouteOp op);
+  llvm::Error run(mlir::moe::RouterTopkOp op);
+  llvm::Error run(mlir::moe::ExpertsOp op);
+
+  /// The operand as a T; errors if it is something else.
+  template <typename T> llvm::Expected<const T *> get(mlir::Value value) const;
+  /// A weight operand: a `moe.param`, or a constant tensor that its type encodes.
+  llvm::Expected<SharedMatrix> matrix(mlir::Value value, int64_t expert = 0);
+  llvm::Expected<std::vector<float>> vector(mlir::Value value);
+  /// x Wᵀ for both kinds of x.
+  llvm::Expected<FloatTensor> product(mlir::Value x, const Matrix &w);
+  llvm::Error addTo(FloatTensor &y, mlir::Value residual);
+  llvm::Error normalize(FloatTensor &x, mlir::Value w, float eps, bool unitOffset);
+  /// What each (token, rank) pair gets from its expert: [tokens * k, columns].
+  llvm::Expected<FloatTensor> expertOutputs(mlir::moe::ExpertsOp op, const IntTensor &ids);
+  llvm::Error append(mlir::Value cache, mlir::Value updated, const FloatTensor &k, const FloatTensor &v,
+                     int64_t position);
+
+  mlir::SymbolTable symbols;
+  WeightProvider &weights;
+  llvm::DenseMap<mlir::Value, RuntimeValue> values;
+};
+
+/// x rows `rows` of x, in that order.
+FloatTensor gatherRows(const FloatTensor &x, llvm::ArrayRef<int64_t> rows);
+ActTensor gatherRows(const ActTensor &x, llvm::ArrayRef<int64_t> rows);
+
+/// The attributes that `moe.route` and `moe.router_topk` share.
+struct RouteSpec {
+  int64_t k = 0;
+  mlir::moe::Score score = mlir::moe::Score::none;
+  bool renormalizes = false;
+  float renormEps = 0, factor = 1;
+};
+
+/// Selects experts for each row of logits: weights and ids, both [rows, k].
+std::pair<FloatTensor, IntTensor> route(const FloatTensor &logits, const RouteSpec &spec);
+
+} // namespace moec
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Interprets functions over `moe` operations of levels L1 and L2: their executable meaning, in plain loops. f32 and
+/// integer builds are compared with it. Main source: dialects/moe/MoeOps.td, docs/architecture.md ("Numerics").
+#ifndef LIB_REFERENCE_INTERPRETER_H
+#define LIB_REFERENCE_INTERPRETER_H
+
+#include "lib/Reference/KvCache.h"
+#include "lib/Reference/WeightProvider.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <memory>
+#include <variant>
+
+namespace moec {
+
+struct IntTensor {
+  std::vector<int64_t> shape;
+  std::vector<int32_t> values;
+};
+
+/// What a `moe.param` yields; its values are fetched where they are used.
+struct WeightHandle {
+  mlir::moe::WeightOp weight;
+};
+
+/// A value while it is computed: an index, a tensor, a weight or a cache. A cache is linear: an operation changes the
+/// object that it was given and passes it on.
+using RuntimeValue =
+    std::variant<int64_t, FloatTensor, IntTensor, ActTensor, WeightHandle, std::shared_ptr<KvCache>>;
+
+/// Not thread-safe. The module must outlive it and must not be changed meanwhile.
+class Interpreter {
+public:
+  /// Errors: the module does not pass its verifier.
+  static llvm::Expected<Interpreter> create(mlir::ModuleOp module, std::unique_ptr<WeightProvider> weights);
+  /// With weights from the files of the module.
+  static llvm::Expected<Interpreter> create(mlir::ModuleOp module, const FileWeightOptions &options = {});
+
+  mlir::ModuleOp module() const { return moduleOp; }
+
+  /// Calls a function of the module.
+  ///
+  /// Errors: no such function; arguments that do not fit its type; an operation that has no meaning here; sizes that
+  ///         differ at run time; ids out of range; an unreadable weight. The message names function and operation.
+  llvm::Expected<std::vector<RuntimeValue>> call(llvm::StringRef function, std::vector<RuntimeValue> arguments);
+
+private:
+  Interpreter(mlir::ModuleOp module, std::unique_ptr<WeightProvider> weights)
+      : moduleOp(module), weights(std::move(weights)) {}
+
+  mlir::ModuleOp moduleOp;
+  std::unique_ptr<WeightProvider> weights;
+};
+
+/// An empty cache of the type. Error: an element that the interpreter does not know; a window.
+llvm::Expected<std::shared_ptr<KvCache>> makeCache(mlir::moe::CacheType type);
+
+/// Whether a value may stand where the type is expected, with dynamic sizes free.
+bool fits(const RuntimeValue &value, mlir::Type type);
+
+/// For messages: "tensor<3x256xf32>", "an index", "a cache".
+std::string describe(const RuntimeValue &value);
+
+/// `tensor<2x2xf32> [[1, 2], [3, 4]]`, with the shortest digits that read back exactly. Errors: a value without text.
+llvm::Expected<std::string> formatValue(const RuntimeValue &value);
+
+} // namespace moec
+
+#endif

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// KV cache and attention of the interpreter. Compiled without contraction; every fma stands in the source.
+#include "lib/Reference/KvCache.h"
+
+#include "lib/Reference/Numerics.h"
+#include "lib/Support/Fault.h"
+#include "lib/Support/Half.h"
+
+#include <algorithm>
+#include <cmath>
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define REFERENCE_CLONES __attribute__((target_clones("default", "arch=haswell")))
+#else
+#define REFERENCE_CLONES
+#endif
+
+namespace moec {
+
+struct KvCache::Partial {
+  float largest = -INFINITY;
+  float total = 0.0f;
+  std::vector<float> o;
+};
+
+/// Writes `x` as it is kept and returns its scale (1 without one).
+float KvCache::store(llvm::ArrayRef<float> x, llvm::MutableArrayRef<float> out) const {
+  float scale = 1.0f;
+  if (kvShape.element == KvElement::i8) {
+    std::vector<int8_t> codes(x.size());
+    scale = quantizeGroup(x, codes);
+    std::copy(codes.begin(), codes.end(), out.begin());
+  } else if (kvShape.element == KvElement::f16) {
+    std::transform(x.begin(), x.end(), out.begin(), [](float value) { return f16ToF32(f32ToF16(value)); });
+  } else {
+    std::copy(x.begin(), x.end(), out.begin());
+  }
+  return scale;
+}
+
+llvm::Error KvCache::append(const FloatTensor &k, const FloatTensor &v, int64_t position) {
+  if (position < 0 || position > filled)
+    return fault("expects a position from 0 to " + llvm::Twine(filled) + ", which the cache holds, but got " +
+                 llvm::Twine(position));
+  if (k.numRows() > kvShape.capacity - position)
+    return fault("expects at most " + llvm::Twine(kvShape.capacity) + " positions, but got " +
+                 llvm::Twine(k.numRows()) + " tokens from position " + llvm::Twine(position));
+  for (int64_t t = 0; t < k.numRows(); ++t) {
+    int64_t at = (position + t) % kBlock;
+    for (int64_t h = 0; h < kvShape.heads; ++h) {
+      if (static_cast<int64_t>(blocks[h].size()) <= (position + t) / kBlock) {
+        Block fresh;
+        fresh.keys.resize(kvShape.keyDim * kBlock);
+        fresh.values.resize(kvShape.valueDim * kBlock);
+        blocks[h].push_back(std::move(fresh));
+      }
+      Block &block = blocks[h][(position + t) / kBlock];
+      std::vector<float> key(kvShape.keyDim);
+      block.keyScales[at] = store(k.row(t).slice(h * kvShape.keyDim, kvShape.keyDim), key);
+      for (int64_t i = 0; i < kvShape.keyDim; ++i)
+        block.keys[i * kBlock + at] = key[i];
+      auto value = llvm::MutableArrayRef(block.values).slice(at * kvShape.valueDim, kvShape.valueDim);
+      block.valueScales[at] = store(v.row(t).slice(h * kvShape.valueDim, kvShape.valueDim), value);
+    }
+  }
+  filled = position + k.numRows();
+  return llvm::Error::success();
+}
+
+/// scores[p] = Σ_i q[i] keys[i][p], i ascending.
+REFERENCE_CLONES static void scoreBlock(const float *__restrict q, const float *__restrict keys, int64_t dim,
+                                        float *__restrict scores) {
+  float sums[64] = {};
+  for (int64_t i = 0; i < dim; ++i)
+    for (int64_t p = 0; p < 64; ++p)
+      sums[p] = __builtin_fmaf(q[i], keys[i * 64 + p], sums[p]);
+  std::copy(sums, sums + 64, scores);
+}
+
+REFERENCE_CLONES static void addWeighted(float weight, const float *__restrict v, int64_t dim, float *__restrict o) {
+  for (int64_t i = 0; i < dim; ++i)
+    o[i] = __builtin_fmaf(weight, v[i], o[i]);
+}
+
+void KvCache::addBlock(const Block &block, llvm::ArrayRef<float> q, int64_t numValid, float scale,
+                       Partial &span) const {
+  bool isScaled = kvShape.element == KvElement::i8;
+  float scores[kBlock], partials[16] = {}, largest = span.largest;
+  scoreBlock(q.data(), block.keys.data(), kvShape.keyDim, scores);
+  for (int64_t p = 0; p < numValid; ++p) {
+    scores[p] = (isScaled ? scores[p] * block.keyScales[p] : scores[p]) * scale;
+    largest = scores[p] > largest ? scores[p] : largest;
+  }
+  float correction = expandedExp(span.largest - largest);
+  for (float &o : span.o)
+    o = o * correction;
+  for (int64_t p = 0; p < numValid; ++p) {
+    float weight = expandedExp(scores[p] - largest);
+    partials[p % 16] = partials[p % 16] + weight;
+    addWeighted(isScaled ? weight * block.valueScales[p] : weight, &block.values[p * kvShape.valueDim],
+                kvShape.valueDim, span.o.data());
+  }
+  span.total = std::fma(span.total, correction, treeSum(partials));
+  span.largest = largest;
+}
+
+void KvCache::attend(int64_t head, llvm::ArrayRef<float> q, int64_t numVisible, float scale,
+                     llvm::MutableArrayRef<float> o) const {
+  Partial all{-INFINITY, 0.0f, std::vector<float>(o.size())};
+  for (int64_t first = 0; first < numVisible; first += kSpan) {
+    Partial span{-INFINITY, 0.0f, std::vector<float>(o.size())};
+    for (int64_t begin = first; begin < std::min(first + kSpan, numVisible); begin += kBlock)
+      addBlock(blocks[head][begin / kBlock], q, std::min(kBlock, numVisible - begin), scale, span);
+    float largest = span.largest > all.largest ? span.largest : all.largest;
+    float before = expandedExp(all.largest - largest), now = expandedExp(span.largest - largest);
+    for (size_t i = 0; i < o.size(); ++i)
+      all.o[i] = std::fma(span.o[i], now, all.o[i] * before);
+    all.total = std::fma(span.total, now, all.total * before);
+    all.largest = largest;
+  }
+  for (size_t i = 0; i < o.size(); ++i)
+    o[i] = all.o[i] / all.total;
+}
+
+} // namespace moec

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The scalar functions and reductions of the numerics contract as plain loops. Compiled code gives the same bits.
+/// Main source: docs/architecture.md ("Numerics").
+#ifndef LIB_REFERENCE_NUMERICS_H
+#define LIB_REFERENCE_NUMERICS_H
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace moec {
+
+/// e^x by the contract's own expansion (rule N3): below -87.33654 it is 0, above 88.37626 it stays what it is there.
+/// Relative error at most 2 units in the last place.
+float expandedExp(float x);
+
+/// x / (1 + exp(-x)).
+float silu(float x);
+
+/// Adds 16 partial sums as a tree: 8, 4, 2, 1 (rule N2).
+float treeSum(float (&partials)[16]);
+
+/// 1 / sqrt(mean(x²) + eps); element i goes into partial i mod 16 by fma.
+float normFactor(llvm::ArrayRef<float> x, float eps);
+
+/// out[i] = (x[i] * s) * w[i], or * (w[i] + 1) with `unitOffset`, where s is normFactor of x. `out` may be `x`.
+void rmsNorm(llvm::ArrayRef<float> x, llvm::ArrayRef<float> w, float eps, bool unitOffset,
+             llvm::MutableArrayRef<float> out);
+
+/// int8 codes of one group: scale = max|x| / 127, code = roundeven(x * (127 / max|x|)); all zero if max|x| < 1e-30.
+/// Returns the scale. A NaN becomes -127.
+float quantizeGroup(llvm::ArrayRef<float> x, llvm::MutableArrayRef<int8_t> codes);
+
+/// Cosines and sines of one position: angle of pair i is position * theta^(-2i / dim), in double, rounded once to f32.
+struct Rotation {
+  std::vector<float> cosines;
+  std::vector<float> sines;
+};
+Rotation rotationAt(int64_t position, int64_t dim, double theta);
+
+/// Rotates the first 2 * cosines.size() values of a head in place: pairs (i, i + half), or (2i, 2i + 1).
+void rotate(llvm::MutableArrayRef<float> head, const Rotation &rotation, bool interleaved);
+
+} // namespace moec
+
+#endif

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Values of the interpreter: how they fit types, and how they are written.
+#include "lib/Reference/Interpreter.h"
+#include "lib/Support/Fault.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <charconv>
+#include <cmath>
+
+using namespace mlir;
+
+namespace moec {
+
+static std::string shapeText(llvm::ArrayRef<int64_t> shape, llvm::StringRef element) {
+  std::string text = "tensor<";
+  for (int64_t size : shape)
+    text += std::to_string(size) + "x";
+  return text + element.str() + ">";
+}
+
+static bool shapeFits(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> expected) {
+  return shape.size() == expected.size() && llvm::all_of(llvm::zip_equal(shape, expected), [](auto pair) {
+    return ShapedType::isDynamic(std::get<1>(pair)) || std::get<0>(pair) == std::get<1>(pair);
+  });
+}
+
+static std::optional<KvElement> elementOf(Type type) {
+  if (type.isF32())
+    return KvElement::f32;
+  if (type.isF16())
+    return KvElement::f16;
+  return type.isInteger(8) ? std::optional(KvElement::i8) : std::nullopt;
+}
+
+static std::optional<KvShape> kvShapeOf(moe::CacheType type) {
+  std::optional<KvElement> element = elementOf(type.getElem());
+  if (!element || type.getWindow() != 0)
+    return std::nullopt;
+  return KvShape{type.getKvHeads(), type.getQkDim(), type.getVDim(), type.getCapacity(), *element};
+}
+
+llvm::Expected<std::shared_ptr<KvCache>> makeCache(moe::CacheType type) {
+  std::optional<KvShape> shape = kvShapeOf(type);
+  if (!shape)
+    return fault("expects a cache of f32, f16 or i8 elements without window");
+  return std::make_shared<KvCache>(*shape);
+}
+
+bool fits(const RuntimeValue &value, Type type) {
+  if (std::holds_alternative<int64_t>(value))
+    return type.isIndex();
+  if (auto *cache = std::get_if<std::shared_ptr<KvCache>>(&value)) {
+    auto expected = dyn_cast<moe::CacheType>(type);
+    return *cache && expected && kvShapeOf(expected) == (*cache)->shape();
+  }
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return false;
+  if (auto *handle = std::get_if<WeightHandle>(&value)) {
+    moe::WeightOp weight = handle->weight;
+    return weight && weight.getType() == type;
+  }
+  if (auto *act = std::get_if<ActTensor>(&value)) {
+    moe::ActAttr encoding = moe::getAct(type);
+    return encoding && encoding.getGroup() == act->group && shapeFits({act->rows, act->columns}, tensor.getShape());
+  }
+  bool isEncoded = bool(moe::getAct(type));
+  if (auto *floats = std::get_if<FloatTensor>(&value))
+    return !isEncoded && tensor.getElementType().isF32() && shapeFits(floats->shape, tensor.getShape());
+  return tensor.getElementType().isInteger(32) && shapeFits(std::get<IntTensor>(value).shape, tensor.getShape());
+}
+
+std::string describe(const RuntimeValue &value) {
+  if (std::holds_alternative<int64_t>(value))
+    return "an index";
+  if (auto *floats = std::get_if<FloatTensor>(&value))
+    return shapeText(floats->shape, "f32");
+  if (auto *ints = std::get_if<IntTensor>(&value))
+    return shapeText(ints->shape, "i32");
+  if (auto *act = std::get_if<ActTensor>(&value))
+    return shapeText({act->rows, act->columns}, "f32, #moe.act<group = " + std::to_string(act->group) + ">");
+  return std::holds_alternative<WeightHandle>(value) ? "a weight" : "a cache";
+}
+
+static std::string formatNumber(float value) {
+  char text[32];
+  auto [end, error] = std::to_chars(text, text + sizeof(text), value);
+  return std::string(text, end);
+}
+
+static std::string formatNumber(int32_t value) { return std::to_string(value); }
+
+template <typename T> static std::string formatElements(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<T> values) {
+  if (shape.empty())
+    return values.empty() ? "" : formatNumber(values.front());
+  std::string text = "[";
+  for (int64_t i = 0; i < shape.front(); ++i) {
+    size_t size = values.size() / static_cast<size_t>(shape.front());
+    text += (i ? ", " : "") + formatElements(shape.drop_front(), values.slice(i * size, size));
+  }
+  return text + "]";
+}
+
+llvm::Expected<std::string> formatValue(const RuntimeValue &value) {
+  if (auto *index = std::get_if<int64_t>(&value))
+    return "index " + std::to_string(*index);
+  if (auto *floats = std::get_if<FloatTensor>(&value))
+    return describe(value) + " " + formatElements<float>(floats->shape, floats->values);
+  if (auto *ints = std::get_if<IntTensor>(&value))
+    return describe(value) + " " + formatElements<int32_t>(ints->shape, ints->values);
+  if (auto *act = std::get_if<ActTensor>(&value)) {
+    std::vector<int32_t> codes(act->codes.begin(), act->codes.end());
+    int64_t numGroups = act->columns / act->group;
+    return describe(value) + " codes " + formatElements<int32_t>({act->rows, act->columns}, codes) + " scales " +
+           formatElements<float>({act->rows, numGroups}, act->scales) + " sums " +
+           formatElements<int32_t>({act->rows, numGroups}, act->sums);
+  }
+  return fault("expects a result that is an index or a tensor, but got " + describe(value));
+}
+
+} // namespace moec

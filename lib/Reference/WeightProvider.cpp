@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Reads, decodes and encodes weights for the interpreter.
+#include "lib/Reference/WeightProvider.h"
+
+#include "lib/Import/WeightReader.h"
+#include "lib/Support/CheckedMath.h"
+#include "lib/Support/Fault.h"
+#include "lib/Support/Hash.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+
+using namespace mlir;
+
+namespace moec {
+
+llvm::Expected<Encoding> encodingOf(Type type) {
+  moe::QuantAttr quant = moe::getQuant(type);
+  if (!quant)
+    return Encoding::f32();
+  bool isKnown = quant.getScheme() == moe::Scheme::i8 || quant.getScheme() == moe::Scheme::i4;
+  if (!isKnown || quant.getMinimum())
+    return fault("expects a scheme i8 or i4 without minimum, but got " + moe::stringifyScheme(quant.getScheme()) +
+                 (quant.getMinimum() ? " with minimum" : ""));
+  return quant.getScheme() == moe::Scheme::i8 ? Encoding::i8(quant.getGroup()) : Encoding::i4(quant.getGroup());
+}
+
+llvm::Expected<std::unique_ptr<FileWeightProvider>> FileWeightProvider::create(ModuleOp module,
+                                                                               const FileWeightOptions &options) {
+  std::unique_ptr<FileWeightProvider> provider(new FileWeightProvider(options));
+  Attribute attribute = module->getAttr("moe.files");
+  if (!attribute)
+    return provider;
+  auto list = dyn_cast<ArrayAttr>(attribute);
+  if (!list)
+    return fault("module attribute 'moe.files' expects an array");
+  for (Attribute entry : list)
+    if (llvm::Error error = provider->openFile(entry))
+      return error;
+  return provider;
+}
+
+llvm::Error FileWeightProvider::openFile(Attribute attribute) {
+  auto entry = dyn_cast<DictionaryAttr>(attribute);
+  auto path = entry ? entry.getAs<StringAttr>("path") : StringAttr();
+  auto size = entry ? entry.getAs<IntegerAttr>("size") : IntegerAttr();
+  if (!path || !size || !size.getType().isInteger(64))
+    return fault("module attribute 'moe.files' expects entries with a path and a size : i64");
+  llvm::Expected<RandomAccessFile> file = RandomAccessFile::open(path.getValue());
+  if (!file)
+    return file.takeError();
+  if (file->sizeBytes() != static_cast<uint64_t>(size.getInt()))
+    return fault(path.getValue() + " has " + llvm::Twine(file->sizeBytes()) + " bytes, but had " +
+                 llvm::Twine(size.getInt()) + " when it was imported; import it again");
+  if (auto hash = entry.getAs<StringAttr>("hash"); hash && options.checksHashes) {
+    llvm::Expected<Digest128> digest = hashFile(path.getValue());
+    if (!digest)
+      return digest.takeError();
+    if (digest->toHex() != hash.getValue())
+      return fault(path.getValue() + " has the hash " + digest->toHex() + ", but had " + hash.getValue() +
+                   " when it was imported; import it again");
+  }
+  files.push_back(std::move(*file));
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<float>> FileWeightProvider::readValues(moe::WeightOp weight, int64_t expert, int64_t rows,
+                                                                  int64_t columns) {
+  moe::SourceAttr source = weight.getSource();
+  std::optional<TensorType> type = parseTensorType(source.getDtype().getValue().upper());
+  if (!type)
+    return fault("'" + weight.getSymName() + "' has the unknown type " + source.getDtype().getValue());
+  bool isWhole = source.getOffsets().size() == 1;
+  uint64_t file = source.getFiles()[isWhole ? 0 : expert], offset = source.getOffsets()[isWhole ? 0 : expert];
+  if (file >= files.size())
+    return fault("'" + weight.getSymName() + "' lies in file " + llvm::Twine(file) + ", but 'moe.files' has " +
+                 llvm::Twine(files.size()));
+  std::optional<uint64_t> size = checkedProduct({uint64_t(rows), uint64_t(columns), tensorTypeBytes(*type)});
+  std::optional<uint64_t> skipped = size && isWhole ? checkedMul(*size, expert) : std::optional<uint64_t>(0);
+  std::optional<uint64_t> begin = skipped ? checkedAdd(*skipped, offset) : std::nullopt;
+  std::optional<uint64_t> end = size && begin ? checkedAdd(*begin, *size) : std::nullopt;
+  if (!end || *end > files[file].sizeBytes())
+    return fault("'" + weight.getSymName() + "' ends behind the " + llvm::Twine(files[file].sizeBytes()) +
+                 " bytes of " + files[file].path());
+  std::vector<float> values(static_cast<size_t>(rows) * static_cast<size_t>(columns));
+  WeightSource piece{&files[file], *type, *begin, uint64_t(rows), uint64_t(columns)};
+  if (llvm::Error error = readWeightRows(piece, 0, rows, values))
+    return error;
+  return values;
+}
+
+llvm::Expected<std::shared_ptr<const Matrix>> FileWeightProvider::matrix(moe::WeightOp weight, int64_t expert) {
+  Key key(weight.getSymName().str(), expert);
+  if (auto found = byKey.find(key); found != byKey.end()) {
+    recent.splice(recent.begin(), recent, found->second);
+    return found->second->matrix;
+  }
+  RankedTensorType type = weight.getTensorType();
+  int64_t columns = type.getShape().back(), rows = type.getRank() == 1 ? 1 : type.getShape()[type.getRank() - 2];
+  if (expert < 0 || expert >= (type.getRank() == 3 ? type.getDimSize(0) : 1))
+    return fault("'" + weight.getSymName() + "' has no expert " + llvm::Twine(expert));
+  llvm::Expected<Encoding> encoding = encodingOf(type);
+  if (!encoding)
+    return encoding.takeError();
+  llvm::Expected<std::vector<float>> values = readValues(weight, expert, rows, columns);
+  if (!values)
+    return values.takeError();
+  llvm::Expected<Matrix> matrix = Matrix::create(*values, rows, columns, *encoding, weight.getSymName());
+  if (!matrix)
+    return matrix.takeError();
+  auto shared = std::make_shared<const Matrix>(std::move(*matrix));
+  insert(key, shared);
+  return shared;
+}
+
+void FileWeightProvider::insert(const Key &key, std::shared_ptr<const Matrix> matrix) {
+  usedBytes += matrix->sizeBytes();
+  recent.push_front({key, std::move(matrix)});
+  byKey[key] = recent.begin();
+  while (usedBytes > options.cacheBytes && recent.size() > 1) {
+    usedBytes -= recent.back().matrix->sizeBytes();
+    byKey.erase(recent.back().key);
+    recent.pop_back();
+  }
+}
+
+} // namespace moec
