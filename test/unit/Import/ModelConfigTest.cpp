@@ -42,7 +42,8 @@ TEST(ModelConfig, AbsentFieldsHaveDefaults) {
 }
 
 TEST(ModelConfig, CountsHaveLimits) {
-  EXPECT_EQ(refused("hidden_size", "large"), "config.json: hidden_size is \"large\", expects an integer from 1 to 262144");
+  EXPECT_EQ(refused("hidden_size", "large"),
+            "config.json: hidden_size is \"large\", expects an integer from 1 to 262144");
   EXPECT_EQ(refused("hidden_size", -256), "config.json: hidden_size is -256, expects 1 to 262144");
   EXPECT_EQ(refused("hidden_size", nullptr), "config.json: hidden_size is null, expects an integer from 1 to 262144");
   EXPECT_EQ(refused("num_hidden_layers", int64_t(1'000'000'000'000)),

@@ -17,7 +17,8 @@ static std::string refusedHeader(llvm::StringRef header, size_t dataBytes = 0) {
 }
 
 static std::string entry(llvm::StringRef name, llvm::StringRef type, llvm::StringRef shape, llvm::StringRef offsets) {
-  return ("\"" + name + "\":{\"dtype\":\"" + type + "\",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}").str();
+  return ("\"" + name + "\":{\"dtype\":\"" + type + "\",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}")
+      .str();
 }
 
 TEST(Safetensors, ListsTensorsByOffset) {
@@ -108,13 +109,13 @@ TEST(Safetensors, SurvivesDamagedHeaders) {
   std::string bytes = safetensorsBytes(tinyTensors());
   TestFolder folder;
   uint32_t state = 1;
-  for (unsigned round = 0; round < 2000; ++round) {
+  for (unsigned round = 0; round < 200; ++round) {
     std::string damaged = bytes;
     for (unsigned i = 0; i < 3; ++i) {
       state = state * 1664525 + 1013904223;
       damaged[(state >> 8) % (i == 0 ? 400 : 2500)] = static_cast<char>(state >> 24);
     }
-    llvm::Expected<SafetensorsFile> file = SafetensorsFile::open(folder.write("m", damaged), "m");
+    llvm::Expected<SafetensorsFile> file = SafetensorsFile::open(folder.write("m" + std::to_string(round), damaged), "m");
     if (!file) {
       EXPECT_FALSE(llvm::toString(file.takeError()).empty());
       continue;

@@ -9,8 +9,8 @@ using namespace moec::test;
 
 class JsonCursorTest : public ::testing::Test {
 protected:
-  Json json = llvm::cantFail(
-      parseJson(R"({"count": 17, "real": 0.5, "name": "x", "null": null, "list": [{"b": true}], "big": 1e30})", "c.json"));
+  Json json = llvm::cantFail(parseJson(
+      R"({"count": 17, "real": 0.5, "name": "x", "null": null, "list": [{"b": true}], "big": 1e30})", "c.json"));
   JsonCursor root{"c.json", json};
   JsonCursor at(llvm::StringRef key) { return llvm::cantFail(root.at(key)); }
 };

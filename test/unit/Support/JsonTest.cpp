@@ -62,7 +62,8 @@ TEST(Json, RefusesDeepNesting) {
 
 TEST(Json, RefusesBrokenTextWithLineAndColumn) {
   EXPECT_TRUE(contains(refused("{\n  \"a\": ,\n}"), "a.json: parse error at line 2, column 8"));
-  for (llvm::StringRef text : {"", "{", "[1,]", "{\"a\":1} x", "NaN", "01", "\"\xFF\"", "1e999", "'a'", "[1 2]", "\"\n\""})
+  for (llvm::StringRef text :
+       {"", "{", "[1,]", "{\"a\":1} x", "NaN", "01", "\"\xFF\"", "1e999", "'a'", "[1 2]", "\"\n\""})
     EXPECT_TRUE(llvm::StringRef(refused(text)).starts_with("a.json: ")) << text.str();
 }
 
