@@ -14,6 +14,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 namespace moec {
 
@@ -110,6 +111,9 @@ llvm::Expected<Generated> generate(mlir::ModuleOp module, const ObjectOptions &o
     if (!function.isDeclaration())
       function.setDoesNotThrow();
   optimize(*result.module, *result.machine);
+  if (!options.metadataSection.empty())
+    llvm::embedBufferInModule(*result.module, llvm::MemoryBufferRef(options.metadata, "metadata"),
+                              options.metadataSection);
   return result;
 }
 

@@ -21,6 +21,9 @@ struct ObjectOptions {
   std::string cpu = "generic";
   /// For instance +dotprod,+i8mm.
   std::string features;
+  /// If not empty: a section of this name with `metadata` as content, which linkers leave out.
+  std::string metadataSection = "";
+  std::string metadata = "";
 };
 
 /// Registers the translations of the dialects that a lowered module holds: builtin and llvm.

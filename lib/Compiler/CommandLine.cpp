@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The command line of `moec`. Main source: docs/command-line.md.
+#include "lib/Compiler/CommandLine.h"
+
+#include "lib/Compiler/Compile.h"
+#include "lib/Compiler/Descriptor.h"
+#include "lib/Compiler/Evaluate.h"
+#include "lib/Compiler/Flags.h"
+#include "lib/Compiler/LinkStep.h"
+#include "lib/Compiler/Report.h"
+
+#include "lib/Support/Fault.h"
+#include "lib/Support/Files.h"
+#include "lib/Support/Sizes.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+namespace moec {
+
+namespace {
+
+constexpr int kInputAtFault = 1, kWrongUsage = 2;
+
+constexpr const char *kHelp = R"(moec: compiles Mixture-of-Experts language models ahead of time
+
+usage:
+  moec compile MODEL --target T [flags] -o OUT      writes OUT.so, OUT.moepack, OUT.report.json
+  moec report OUT.so [--json]                       memory plan and precision of a compiled model
+  moec evaluate OUT.so (--text FILE | --ids FILE.json) [--window 512] [--reference REF.so] --json
+  moec targets                                      lists the names for --target
+
+flags of compile:
+  --target T[,T]        what to compile for, see 'moec targets'; several share one pack where the layout is the same
+  --quant PRESET        f32, int8, int4 or mixed (default): precision of the weights
+  --group N             auto (default, 32), 32, 64 or 128 values share a scale
+  --kv ELEM             f32, f16 or int8: the KV cache; default int8, and f32 with --quant f32
+  --context N           positions of a session; default: what the model was made for
+  --chunk N             most tokens in one step of prefill; default 64
+  --memory SIZE         default budget stored in the .so; default: everything resident
+  --pack FILE           path of the pack; default OUT.moepack
+  --part-size SIZE      cuts the pack into parts of at most SIZE
+  --threads N           threads of the pack writer; default: all cores
+  --to STEP             stops after STEP and writes OUT.STEP.mlir, or OUT.o
+  --from STEP FILE      starts after STEP with its result FILE, takes no MODEL
+  --dump-phases-to DIR  writes the result of every step to DIR
+  --quiet               no progress
+  STEP is one of import, graph, quantize, fuse, plan, lower, object, pack, link.
+  SIZE: 10.5GB, 512MiB, or bytes; KB, MB, GB are powers of 1000, KiB, MiB, GiB of 1024.
+
+examples:
+  moec compile examples/demo-moe --target host -o demo
+  moec compile examples/demo-moe --target arm64-dotprod,arm64-i8mm --quant int4 -o phone
+  moec compile examples/demo-moe --target host --to plan -o demo && moe-opt demo.plan.mlir
+  moec evaluate demo.so --text book.txt --reference demo-f32.so --json
+)";
+
+int fail(int code, llvm::Error error) {
+  llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
+  if (code == kWrongUsage)
+    llvm::errs() << "run 'moec --help' for the usage\n";
+  return code;
+}
+
+Flag phaseFlag(const char *name, std::optional<Phase> &phase) {
+  return {name, 1, [&phase](llvm::ArrayRef<llvm::StringRef> values) -> llvm::Error {
+            phase = parsePhase(values[0]);
+            return phase ? llvm::Error::success() : fault("is '" + values[0] + "', expects one of " + phaseNames());
+          }};
+}
+
+/// --from has two values: the step and the file.
+Flag fromFlag(CompileOptions &options) {
+  return {"--from", 2, [&options](llvm::ArrayRef<llvm::StringRef> values) -> llvm::Error {
+            options.from = parsePhase(values[0]);
+            options.fromFile = values[1].str();
+            if (!options.from)
+              return fault("is '" + values[0] + "', expects one of " + phaseNames());
+            return options.from == Phase::Link ? fault("is link, after which there is no step") : llvm::Error::success();
+          }};
+}
+
+llvm::Error checkCompile(const CompileOptions &options, const std::vector<std::string> &positional) {
+  if (options.from && !positional.empty())
+    return fault("--from takes no MODEL, but got '" + positional[0] + "'");
+  if (!options.from && positional.size() != 1)
+    return fault("compile expects one MODEL, but got " + llvm::Twine(positional.size()));
+  if (options.output.empty())
+    return fault("-o is missing: the prefix of the outputs");
+  if (!options.from && options.targets.empty())
+    return fault("--target is missing; valid values are " + llvm::join(targetNames(), ", "));
+  if (options.from && options.to && *options.to <= *options.from)
+    return fault("--to " + phaseName(*options.to) + " is not after --from " + phaseName(*options.from));
+  for (const std::string &name : options.targets) {
+    if (auto target = lookupTarget(name); !target)
+      return fault("--target " + llvm::toString(target.takeError()));
+    if (llvm::count(options.targets, name) > 1)
+      return fault("--target names '" + name + "' twice");
+  }
+  if (options.chunk && options.context && *options.chunk > *options.context)
+    return fault("--chunk is " + llvm::Twine(*options.chunk) + ", expects at most --context " + llvm::Twine(*options.context));
+  return llvm::Error::success();
+}
+
+int runCompile(llvm::ArrayRef<llvm::StringRef> words, llvm::StringRef program) {
+  CompileOptions options;
+  std::vector<std::string> positional;
+  std::string targets;
+  constexpr uint64_t kMaxContext = uint64_t(1) << 22, kMaxChunk = 4096;
+  std::vector<Flag> flags = {
+      text("--target", targets),
+      choice("--quant", "f32|int8|int4|mixed", options.quant),
+      choice("--group", "auto|32|64|128", options.group),
+      choice("--kv", "f32|f16|int8", options.kv),
+      number("--context", 1, kMaxContext, [&](uint64_t value) { options.context = value; }),
+      number("--chunk", 1, kMaxChunk, [&](uint64_t value) { options.chunk = value; }),
+      size("--memory", [&](uint64_t value) { options.memoryBytes = value; }),
+      size("--part-size", [&](uint64_t value) { options.partBytes = value; }),
+      number("--threads", 1, 256, [&](uint64_t value) { options.threads = value; }),
+      text("--pack", options.pack),
+      phaseFlag("--to", options.to),
+      fromFlag(options),
+      text("--dump-phases-to", options.dumpFolder),
+      text("-o", options.output),
+      flag("--quiet", options.isQuiet)};
+  if (llvm::Error error = readFlags(words, flags, positional))
+    return fail(kWrongUsage, std::move(error));
+  llvm::SmallVector<llvm::StringRef> names;
+  llvm::StringRef(targets).split(names, ',', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef name : names)
+    options.targets.push_back(name.str());
+  if (llvm::Error error = checkCompile(options, positional))
+    return fail(kWrongUsage, std::move(error));
+  if (!positional.empty())
+    options.model = positional[0];
+  if (llvm::Error error = compile(options, llvm::sys::path::parent_path(program), llvm::errs()))
+    return fail(kInputAtFault, std::move(error));
+  return 0;
+}
+
+int runReport(llvm::ArrayRef<llvm::StringRef> words) {
+  std::vector<std::string> positional;
+  bool isJson = false;
+  llvm::Error error = readFlags(words, {flag("--json", isJson)}, positional);
+  if (!error && positional.size() != 1)
+    error = fault("report expects one OUT.so, but got " + llvm::Twine(positional.size()));
+  if (error)
+    return fail(kWrongUsage, std::move(error));
+  auto bytes = readTextFile(positional[0], uint64_t(1) << 31);
+  if (!bytes)
+    return fail(kInputAtFault, bytes.takeError());
+  auto report = sectionText(*bytes, positional[0], kReportSection);
+  if (!report)
+    return fail(kInputAtFault, fault("'" + positional[0] + "' is no compiled model: " + llvm::toString(report.takeError())));
+  llvm::StringRef json = llvm::StringRef(*report).rtrim('\0');
+  auto lines = formatReport(json);
+  if (!lines)
+    return fail(kInputAtFault, lines.takeError());
+  llvm::outs() << (isJson ? json.str() + "\n" : *lines);
+  return 0;
+}
+
+int runEvaluate(llvm::ArrayRef<llvm::StringRef> words) {
+  EvaluateOptions options;
+  std::vector<std::string> positional;
+  bool isJson = false, isQuiet = false;
+  std::vector<Flag> flags = {text("--text", options.textFile),
+                             text("--ids", options.idsFile),
+                             number("--window", 2, uint64_t(1) << 22, [&](uint64_t value) { options.window = value; }),
+                             number("--max-tokens", 2, uint64_t(1) << 40, [&](uint64_t value) { options.maxTokens = value; }),
+                             number("--threads", 1, 64, [&](uint64_t value) { options.threads = value; }),
+                             text("--reference", options.reference),
+                             text("--pack", options.modelPack),
+                             text("--reference-pack", options.referencePack),
+                             flag("--json", isJson),
+                             flag("--quiet", isQuiet)};
+  llvm::Error error = readFlags(words, flags, positional);
+  if (!error && positional.size() != 1)
+    error = fault("evaluate expects one OUT.so, but got " + llvm::Twine(positional.size()));
+  if (!error && options.textFile.empty() == options.idsFile.empty())
+    error = fault("evaluate expects --text FILE or --ids FILE.json, one of them");
+  if (error)
+    return fail(kWrongUsage, std::move(error));
+  options.model = positional[0];
+  auto result = evaluate(options, isQuiet ? llvm::nulls() : llvm::errs());
+  if (!result)
+    return fail(kInputAtFault, result.takeError());
+  if (isJson) {
+    llvm::outs() << writeEvaluation(*result) << "\n";
+    return 0;
+  }
+  llvm::outs() << "perplexity " << result->perplexity << " over " << result->positions << " positions\n";
+  if (result->hasReference)
+    llvm::outs() << "KL divergence " << result->klMean << " (p99 " << result->klP99 << "), same top-1 " << result->top1Agreement << "\n";
+  return 0;
+}
+
+int runTargets() {
+  for (const std::string &name : targetNames())
+    if (auto target = lookupTarget(name))
+      llvm::outs() << llvm::left_justify(name, 24) << target->name << ": " << target->summary << "\n";
+    else
+      llvm::outs() << llvm::left_justify(name, 24) << "not available: " << llvm::toString(target.takeError()) << "\n";
+  return 0;
+}
+
+} // namespace
+
+int runCommandLine(int argc, char **argv) {
+  std::vector<llvm::StringRef> words(argv + 1, argv + argc);
+  llvm::ArrayRef<llvm::StringRef> rest = words;
+  if (words.empty())
+    return fail(kWrongUsage, fault("a command is missing: compile, report, evaluate or targets"));
+  if (llvm::any_of(words, [](llvm::StringRef word) { return word == "--help" || word == "-h"; }) || words[0] == "help") {
+    llvm::outs() << kHelp;
+    return 0;
+  }
+  if (words[0] == "--version") {
+    llvm::outs() << compilerVersion() << "\n";
+    return 0;
+  }
+  rest = rest.drop_front();
+  if (words[0] == "compile")
+    return runCompile(rest, llvm::sys::fs::getMainExecutable(argv[0], reinterpret_cast<void *>(&runCommandLine)));
+  if (words[0] == "report")
+    return runReport(rest);
+  if (words[0] == "evaluate")
+    return runEvaluate(rest);
+  if (words[0] == "targets")
+    return runTargets();
+  return fail(kWrongUsage, fault("unknown command '" + words[0] + "'; valid commands are compile, report, evaluate, targets"));
+}
+
+} // namespace moec

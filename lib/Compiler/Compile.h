@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The line from checkpoint to `.so`: the composition root behind `moec compile`. Main source: passes/Phases.def.
+#ifndef LIB_COMPILER_COMPILE_H
+#define LIB_COMPILER_COMPILE_H
+
+#include "lib/Compiler/CompileOptions.h"
+
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace moec {
+
+/// Runs the steps that `options` asks for. All outputs appear together when everything has succeeded, or none does.
+/// Progress goes to `progress`. `programFolder` is the folder of the running program: the runtime archives are beside it.
+/// Errors: one text that names the file, tensor, pass or flag at fault.
+llvm::Error compile(const CompileOptions &options, llvm::StringRef programFolder, llvm::raw_ostream &progress);
+
+} // namespace moec
+
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What `moec compile` was asked for. Main source: docs/command-line.md.
+#ifndef LIB_COMPILER_COMPILEOPTIONS_H
+#define LIB_COMPILER_COMPILEOPTIONS_H
+
+#include "passes/Pipelines.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace moec {
+
+/// Empty strings and absent values mean: not given.
+struct CompileOptions {
+  std::string model; ///< checkpoint folder; empty with `from`
+  std::vector<std::string> targets;
+  std::string quant, group, kv;
+  std::optional<uint64_t> context, memoryBytes, chunk;
+  std::optional<Phase> to, from;
+  std::string fromFile;
+  std::string dumpFolder;
+  std::string output; ///< prefix of all outputs
+  std::string pack;   ///< path of the pack; empty: OUT.moepack
+  uint64_t partBytes = 0;
+  unsigned threads = 0; ///< of the pack writer; 0: all cores
+  bool isQuiet = false;
+};
+
+} // namespace moec
+
+#endif

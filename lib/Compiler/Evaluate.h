@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Quality of a compiled model on text: perplexity, and divergence from a reference build. Main source:
+/// docs/command-line.md ("moec evaluate").
+#ifndef LIB_COMPILER_EVALUATE_H
+#define LIB_COMPILER_EVALUATE_H
+
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdint>
+#include <string>
+
+namespace moec {
+
+struct EvaluateOptions {
+  std::string model, reference;       ///< `.so` files of this machine; no reference: empty
+  std::string modelPack, referencePack; ///< empty: beside the `.so`
+  std::string textFile, idsFile;      ///< one of them
+  uint64_t window = 512;              ///< tokens
+  uint64_t maxTokens = 0;             ///< 0: all
+  uint32_t threads = 0;
+};
+
+struct EvaluateResult {
+  double nll = 0;        ///< mean negative log-likelihood of a token, natural logarithm
+  double perplexity = 0; ///< e^nll
+  uint64_t positions = 0;
+  bool hasReference = false;
+  double klMean = 0, klP99 = 0; ///< KL(reference || model) of a position
+  double top1Agreement = 0;     ///< share of positions with the same most likely token
+};
+
+/// Cuts the ids into windows that do not overlap, each from an empty session; the first token of a window is not
+/// predicted. Progress goes to `progress`. Errors: files, libraries, fewer than two ids, vocabularies that differ.
+llvm::Expected<EvaluateResult> evaluate(const EvaluateOptions &options, llvm::raw_ostream &progress);
+
+/// One JSON object; kl_mean, kl_p99 and top1_agreement are null without a reference.
+std::string writeEvaluation(const EvaluateResult &result);
+
+} // namespace moec
+
+#endif

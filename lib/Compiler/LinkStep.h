@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The last step: descriptor, shared object and report. Step: link. Main source: docs/architecture.md ("Link").
+#ifndef LIB_COMPILER_LINKSTEP_H
+#define LIB_COMPILER_LINKSTEP_H
+
+#include "lib/Compiler/PackStep.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace moec {
+
+struct LinkInputs {
+  mlir::ModuleOp module;               ///< at least attributes and weights
+  llvm::ArrayRef<char> object;         ///< the generated code
+  const PackPlanOfModule &pack;
+  Digest128 weightsId;
+  std::string prefix;                  ///< of OUT.so and OUT.report.json
+  std::string programFolder;           ///< the runtime archives are in ../lib/moert of it
+};
+
+/// Adds OUT.so and OUT.report.json to `outputs`. A budget given at compile time that turns out to be too small is an
+/// error with the bytes needed and the largest consumers.
+llvm::Error linkModel(const LinkInputs &inputs, OutputTransaction &outputs);
+
+/// The bytes of section `name` of an object file as text. Errors: no ELF object, no such section.
+llvm::Expected<std::string> sectionText(llvm::StringRef object, llvm::StringRef file, llvm::StringRef name);
+
+/// The weights identity of an existing pack. Errors: no pack, or one of another plan.
+llvm::Expected<Digest128> packIdentity(llvm::StringRef path, const Digest128 &planId);
+
+} // namespace moec
+
+#endif

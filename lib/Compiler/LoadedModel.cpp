@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A compiled model of this machine, loaded through its C API. Main source: docs/c-api.md.
+#include "lib/Compiler/LoadedModel.h"
+
+#include "lib/Support/Fault.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <dlfcn.h>
+#include <utility>
+
+namespace moec {
+
+llvm::Expected<LoadedModel> LoadedModel::open(const std::string &library, std::string pack, uint32_t threads) {
+  LoadedModel loaded;
+  loaded.path = library;
+  llvm::SmallString<256> absolute(library);
+  if (llvm::sys::fs::make_absolute(absolute))
+    return fault("cannot find the folder of '" + library + "'");
+  void *handle = dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle)
+    return fault(llvm::Twine("cannot load '") + library + "': " + dlerror() + "; evaluation needs a build for this machine (--target host)");
+  auto getApi = reinterpret_cast<const moert_api *(*)(uint32_t)>(dlsym(handle, "moert_get_api"));
+  loaded.api = getApi ? getApi(MOERT_API_VERSION) : nullptr;
+  if (!loaded.api)
+    return fault("'" + library + "' is no compiled model of API version " + llvm::Twine(MOERT_API_VERSION));
+  if (pack.empty()) {
+    llvm::SmallString<256> path(library);
+    llvm::sys::path::replace_extension(path, ".moepack");
+    pack = path.str().str();
+  }
+  moert_open_options options{};
+  options.struct_bytes = sizeof options;
+  options.pack_path = pack.c_str();
+  options.threads = threads;
+  moert_error error{};
+  if (loaded.api->open(&options, &loaded.model, &error) != MOERT_STATUS_OK ||
+      loaded.api->session_create(loaded.model, &loaded.session, &error) != MOERT_STATUS_OK ||
+      loaded.api->model_info(loaded.model, &loaded.info, &error) != MOERT_STATUS_OK)
+    return fault("'" + library + "': " + error.message);
+  return loaded;
+}
+
+LoadedModel::LoadedModel(LoadedModel &&other) noexcept
+    : path(std::move(other.path)), api(other.api), model(std::exchange(other.model, nullptr)),
+      session(std::exchange(other.session, nullptr)), info(other.info) {}
+
+LoadedModel::~LoadedModel() {
+  if (session)
+    api->session_destroy(session);
+  if (model)
+    api->close(model);
+}
+
+llvm::Expected<std::vector<int32_t>> LoadedModel::tokenize(llvm::StringRef text) const {
+  moert_error error{};
+  size_t count = 0;
+  std::vector<int32_t> ids;
+  // The first call says how many there are.
+  for (int round = 0; round < 2; ++round) {
+    ids.resize(count);
+    if (api->tokenize(model, text.data(), text.size(), 0, ids.data(), ids.size(), &count, &error) != MOERT_STATUS_OK)
+      return fault("'" + path + "': " + error.message);
+  }
+  return ids;
+}
+
+llvm::Error LoadedModel::run(llvm::ArrayRef<int32_t> ids, std::function<void(uint64_t, llvm::ArrayRef<float>)> onLogits) {
+  moert_error error{};
+  auto callback = [](void *user, uint64_t position, const float *logits, uint32_t vocabSize) -> int32_t {
+    (*static_cast<decltype(onLogits) *>(user))(position, llvm::ArrayRef(logits, vocabSize));
+    return 0;
+  };
+  if (api->session_reset(session, &error) != MOERT_STATUS_OK ||
+      api->prefill(session, ids.data(), ids.size(), 0, callback, &onLogits, &error) != MOERT_STATUS_OK)
+    return fault("'" + path + "': " + error.message);
+  return llvm::Error::success();
+}
+
+} // namespace moec
