@@ -109,13 +109,14 @@ TEST(Safetensors, SurvivesDamagedHeaders) {
   std::string bytes = safetensorsBytes(tinyTensors());
   TestFolder folder;
   uint32_t state = 1;
-  for (unsigned round = 0; round < 200; ++round) {
+  for (unsigned round = 0; round < 2000; ++round) {
     std::string damaged = bytes;
     for (unsigned i = 0; i < 3; ++i) {
       state = state * 1664525 + 1013904223;
       damaged[(state >> 8) % (i == 0 ? 400 : 2500)] = static_cast<char>(state >> 24);
     }
-    llvm::Expected<SafetensorsFile> file = SafetensorsFile::open(folder.write("m" + std::to_string(round), damaged), "m");
+    std::string path = folder.write("m" + std::to_string(round), damaged);
+    llvm::Expected<SafetensorsFile> file = SafetensorsFile::open(path, "m");
     if (!file) {
       EXPECT_FALSE(llvm::toString(file.takeError()).empty());
       continue;
