@@ -175,13 +175,15 @@ static llvm::Expected<std::vector<std::vector<int64_t>>> pairsByExpert(const Int
 static FloatTensor combine(const FloatTensor &outputs, const FloatTensor &weights) {
   int64_t tokens = weights.shape[0], k = weights.shape[1], columns = outputs.shape[1];
   FloatTensor y{{tokens, columns}, std::vector<float>(tokens * columns)};
-  for (int64_t t = 0; t < tokens; ++t)
+  for (int64_t t = 0; t < tokens; ++t) {
+    const float *weight = &weights.values[t * k], *output = &outputs.values[t * k * columns];
     for (int64_t i = 0; i < columns; ++i) {
-      float sum = weights.row(t)[0] * outputs.row(t * k)[i];
+      float sum = weight[0] * output[i];
       for (int64_t rank = 1; rank < k; ++rank)
-        sum = std::fma(weights.row(t)[rank], outputs.row(t * k + rank)[i], sum);
-      y.row(t)[i] = sum;
+        sum = std::fma(weight[rank], output[rank * columns + i], sum);
+      y.values[t * columns + i] = sum;
     }
+  }
   return y;
 }
 

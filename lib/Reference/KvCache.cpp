@@ -3,18 +3,13 @@
 /// KV cache and attention of the interpreter. Compiled without contraction; every fma stands in the source.
 #include "lib/Reference/KvCache.h"
 
+#include "lib/Reference/Clones.h"
 #include "lib/Reference/Numerics.h"
 #include "lib/Support/Fault.h"
 #include "lib/Support/Half.h"
 
 #include <algorithm>
 #include <cmath>
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define REFERENCE_CLONES __attribute__((target_clones("default", "arch=haswell")))
-#else
-#define REFERENCE_CLONES
-#endif
 
 namespace moec {
 
@@ -69,7 +64,7 @@ llvm::Error KvCache::append(const FloatTensor &k, const FloatTensor &v, int64_t 
 }
 
 /// scores[p] = Σ_i q[i] keys[i][p], i ascending.
-REFERENCE_CLONES static void scoreBlock(const float *__restrict q, const float *__restrict keys, int64_t dim,
+REFERENCE_FMA_CLONES static void scoreBlock(const float *__restrict q, const float *__restrict keys, int64_t dim,
                                         float *__restrict scores) {
   float sums[64] = {};
   for (int64_t i = 0; i < dim; ++i)
@@ -78,7 +73,7 @@ REFERENCE_CLONES static void scoreBlock(const float *__restrict q, const float *
   std::copy(sums, sums + 64, scores);
 }
 
-REFERENCE_CLONES static void addWeighted(float weight, const float *__restrict v, int64_t dim, float *__restrict o) {
+REFERENCE_FMA_CLONES static void addWeighted(float weight, const float *__restrict v, int64_t dim, float *__restrict o) {
   for (int64_t i = 0; i < dim; ++i)
     o[i] = __builtin_fmaf(weight, v[i], o[i]);
 }

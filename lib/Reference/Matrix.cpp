@@ -4,18 +4,12 @@
 #include "lib/Reference/Matrix.h"
 
 #include "lib/Quant/Quantize.h"
+#include "lib/Reference/Clones.h"
 #include "lib/Reference/Numerics.h"
 #include "lib/Support/Half.h"
 
 #include <algorithm>
 #include <cmath>
-
-// std::fma is a call on x86 unless the function may use the instruction; both give the same bits.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define REFERENCE_CLONES __attribute__((target_clones("default", "arch=haswell")))
-#else
-#define REFERENCE_CLONES
-#endif
 
 namespace moec {
 
@@ -79,7 +73,7 @@ void Matrix::readRow(int64_t row, llvm::MutableArrayRef<float> out) const {
 }
 
 /// One tile of rows times one token.
-REFERENCE_CLONES static void multiplyTile(const float *__restrict tile, const float *__restrict x, int64_t columns,
+REFERENCE_FMA_CLONES static void multiplyTile(const float *__restrict tile, const float *__restrict x, int64_t columns,
                                           float *__restrict out) {
   float sums[kTileRows] = {};
   for (int64_t k = 0; k < columns; ++k)
@@ -97,7 +91,7 @@ void Matrix::multiply(const float *x, int64_t tokens, float *y) const {
     }
 }
 
-REFERENCE_CLONES static int32_t groupSum(const int8_t *__restrict a, const int8_t *__restrict b, int64_t group) {
+REFERENCE_AVX2_CLONES static int32_t groupSum(const int8_t *__restrict a, const int8_t *__restrict b, int64_t group) {
   int32_t sum = 0;
   for (int64_t i = 0; i < group; ++i)
     sum += static_cast<int32_t>(a[i]) * b[i];
