@@ -85,19 +85,23 @@ DotEmitter::Values DotEmitter::emitSmmlaGroup(Value block, Value group, Tokens t
     Value k = f.add(f.multiply(group, matrix.group), f.multiply(slice, 32));
     Values next(carried.begin(), carried.end());
     for (int64_t chunkPair = 0; chunkPair < 2; ++chunkPair) {
-      Values w = armWeights(at, chunkPair);
-      for (int64_t t = 0; t < tokenPairs; ++t) {
-        Value column = f.add(k, chunkPair * 16);
-        Value x0 = bitcast(f.loadVector(rows.codes, {tokens[2 * t], column}, 16), b.getI64Type());
-        Value x1 = bitcast(f.loadVector(rows.codes, {tokens[2 * t + 1], column}, 16), b.getI64Type());
-        for (int64_t chunk = 0; chunk < 2; ++chunk) {
-          Value x = vector::ShuffleOp::create(b, location, x0, x1, ArrayRef<int64_t>{chunk, 2 + chunk});
-          for (int64_t pair = 0; pair < kRowPairs; ++pair) {
+      Values w = armWeights(at, chunkPair), x;
+      for (Value token : tokens)
+        x.push_back(bitcast(f.loadVector(rows.codes, {token, f.add(k, chunkPair * 16)}, 16), b.getI64Type()));
+      for (int64_t chunk = 0; chunk < 2; ++chunk) {
+        Values columns;
+        for (int64_t t = 0; t < tokenPairs; ++t) {
+          Value both = vector::ShuffleOp::create(b, location, x[2 * t], x[2 * t + 1],
+                                                 ArrayRef<int64_t>{chunk, 2 + chunk});
+          columns.push_back(bitcast(both, f.i8()));
+        }
+        // Row pairs outside, so that an unpacked weight is used up before the next one is needed.
+        for (int64_t pair = 0; pair < kRowPairs; ++pair)
+          for (int64_t t = 0; t < tokenPairs; ++t) {
             Value &sum = next[t * kRowPairs + pair];
             sum = intrinsic("llvm.aarch64.neon.smmla.v4i32.v16i8", sumType,
-                            {sum, w[chunk * kRowPairs + pair], bitcast(x, f.i8())});
+                            {sum, w[chunk * kRowPairs + pair], columns[t]});
           }
-        }
       }
     }
     return next;

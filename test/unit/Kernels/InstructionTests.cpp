@@ -84,20 +84,28 @@ std::vector<Loop> loopsWith(Isa isa, WeightEncoding encoding, llvm::StringRef mn
 TEST(Instructions, OneTokenUsesSdotWithoutSpills) {
   for (Isa isa : {Isa::Dotprod, Isa::I8mm})
     for (WeightEncoding encoding : {WeightEncoding::i8, WeightEncoding::i4}) {
+      // 4 row pairs x 4 chunks of 8 columns for one token; loops of several tokens have multiples of that.
       auto loops = loopsWith(isa, encoding, "sdot");
-      ASSERT_FALSE(loops.empty());
+      bool hasOneToken = false;
       for (const Loop &loop : loops)
-        EXPECT_EQ(loop.countStack(), 0);
+        if (loop.count("sdot") == 16) {
+          hasOneToken = true;
+          EXPECT_EQ(loop.countStack(), 0);
+        }
+      EXPECT_TRUE(hasOneToken);
     }
 }
 
-TEST(Instructions, ManyTokensUseSmmlaWithoutSpills) {
+TEST(Instructions, ManyTokensUseSmmlaAndSpillAtMostTwoValues) {
   for (WeightEncoding encoding : {WeightEncoding::i8, WeightEncoding::i4})
     for (int64_t group : {32, 128}) {
       auto loops = loopsWith(Isa::I8mm, encoding, "smmla", group);
       ASSERT_FALSE(loops.empty());
+      // 4-bit codes in groups of 32 unpack within the loop over groups, where 16 sums and accumulators live as well: 2
+      // values are spilled. Two tokens instead of four spill nothing, but need 4.8 instructions per smmla, not 4.0.
+      int64_t allowed = encoding == WeightEncoding::i4 && group == 32 ? 4 : 0;
       for (const Loop &loop : loops)
-        EXPECT_EQ(loop.countStack(), 0);
+        EXPECT_LE(loop.countStack(), allowed);
     }
 }
 
