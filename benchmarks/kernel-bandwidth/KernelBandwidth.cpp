@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Time of one-token products from DRAM against a pure read loop over the same bytes, one thread. Usage:
+/// kernel-bandwidth [avx2|avx512vnni]. Main source: docs/benchmarks.md.
+#include "lib/Object/Object.h"
+#include "passes/lower/LLVMPipeline.h"
+#include "passes/lower/kernels/Linear.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <vector>
+
+using namespace moec;
+
+static double secondsOf(llvm::function_ref<void()> work) {
+  double best = 1e9;
+  for (int i = 0; i < 9; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    work();
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return best;
+}
+
+/// Sums all bytes in 8 vectors of 64 bytes.
+static uint64_t readAll(const uint8_t *bytes, size_t size) {
+  using Vector = uint64_t __attribute__((vector_size(64)));
+  Vector sums[8] = {};
+  for (size_t at = 0; at + 512 <= size; at += 512)
+    for (int i = 0; i < 8; ++i) {
+      Vector value;
+      std::memcpy(&value, bytes + at + i * 64, 64);
+      sums[i] += value;
+    }
+  for (int i = 1; i < 8; ++i)
+    sums[0] += sums[i];
+  return sums[0][0] + sums[0][7];
+}
+
+int main(int argc, char **argv) {
+  bool isWide = argc < 2 || std::strcmp(argv[1], "avx2") != 0;
+  Isa isa = isWide ? Isa::Avx512Vnni : Isa::Avx2;
+  ObjectOptions options{"x86_64-unknown-linux-gnu", "x86-64", "+avx2,+fma,+f16c"};
+  if (isWide)
+    options.features += ",+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512vnni";
+  for (auto [encoding, group] : {std::pair(WeightEncoding::i4, 32), std::pair(WeightEncoding::i4, 128),
+                                 std::pair(WeightEncoding::i8, 32), std::pair(WeightEncoding::i8, 128)}) {
+    LinearSpec spec{{131072, 2048, encoding, group, 0}, 1, 32, false};
+    mlir::DialectRegistry registry;
+    registerLLVMPipelineDialects(registry);
+    registerObjectTranslations(registry);
+    mlir::MLIRContext mlirContext(registry);
+    mlirContext.loadAllAvailableDialects();
+    mlir::OpBuilder builder(&mlirContext);
+    mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(builder, builder.getUnknownLoc());
+    KernelContext context{builder, builder.getUnknownLoc(), isa};
+    buildLinear(context, *module, "kernel", spec);
+    llvm::cantFail(lowerToLLVMDialect(*module));
+    auto object = llvm::cantFail(emitObject(*module, options));
+    std::error_code error;
+    llvm::raw_fd_ostream("kernel-bandwidth.o", error).write(object.data(), object.size());
+    if (std::system("ld.lld-22 -shared kernel-bandwidth.o -o kernel-bandwidth.so") != 0)
+      return 1;
+    void *library = dlopen("./kernel-bandwidth.so", RTLD_NOW);
+    using I = int64_t;
+    auto *kernel = reinterpret_cast<void (*)(void *, void *, void *, void *, void *, I, I, I, I)>(
+        dlsym(library, "kernel"));
+    size_t size = (size_t)matrixBytes(spec.matrix, LayoutFamily::X86);
+    auto *weights = static_cast<uint8_t *>(std::aligned_alloc(4096, (size + 4095) / 4096 * 4096));
+    std::memset(weights, 0x11, size);
+    std::vector<int8_t> codes(2048, 3);
+    std::vector<float> scales(2048 / group, 1.0f), y(131072);
+    std::vector<int32_t> sums(2048 / group, 3 * group);
+    volatile uint64_t sink = 0;
+    double read = secondsOf([&] { sink = sink + readAll(weights, size); });
+    double product = secondsOf([&] {
+      kernel(weights, codes.data(), scales.data(), sums.data(), y.data(), 1, 0, 0, spec.numTiles());
+    });
+    llvm::outs() << llvm::formatv("{0} group {1}: {2:f1} GB/s, read loop {3:f1} GB/s, ratio {4:f2}\n",
+                                  encoding == WeightEncoding::i4 ? "i4" : "i8", group, size / product * 1e-9,
+                                  size / read * 1e-9, read / product);
+    llvm::outs().flush();
+    std::free(weights);
+    dlclose(library);
+  }
+  return 0;
+}
