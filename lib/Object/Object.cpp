@@ -71,9 +71,9 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const ObjectO
   targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   targetOptions.FunctionSections = true;
   targetOptions.DataSections = true;
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, options.cpu, options.features, targetOptions, llvm::Reloc::PIC_, std::nullopt,
-      llvm::CodeGenOptLevel::Aggressive));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(triple, options.cpu, options.features, targetOptions, llvm::Reloc::PIC_, std::nullopt,
+                                  llvm::CodeGenOptLevel::Aggressive));
   if (!machine)
     return llvm::createStringError("cannot create a code generator for '%s'", options.triple.c_str());
   return machine;

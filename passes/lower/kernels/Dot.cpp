@@ -111,14 +111,14 @@ int64_t DotEmitter::codeBytes() const { return groupBytes() - 2 * rowBlock(); }
 int64_t DotEmitter::groupBytes() const { return groupBytesOf(matrix, familyOf(isa)); }
 
 Value DotEmitter::rowBase(Value row) {
-  int64_t blockBytes = matrix.encoding == WeightEncoding::f32
-                           ? matrix.columns * rowBlock() * 4
-                           : matrix.columns / matrix.group * groupBytes();
+  int64_t blockBytes = matrix.encoding == WeightEncoding::f32 ? matrix.columns * rowBlock() * 4
+                                                              : matrix.columns / matrix.group * groupBytes();
   return f.add(f.multiply(f.divide(row, rowBlock()), blockBytes), matrix.offsetBytes);
 }
 
 void DotEmitter::prefetch(Value base, int64_t bytes) {
-  // Far enough for DRAM latency at one core's bandwidth (100 ns * 20 GB/s), near enough to stay in the first-level cache.
+  // Far enough for DRAM latency at one core's bandwidth (100 ns * 20 GB/s), near enough to stay in the first-level
+  // cache.
   constexpr int64_t kAheadBytes = 2048, kLineBytes = 64;
   int64_t size = cast<MemRefType>(weights.getType()).getDimSize(0);
   OpBuilder &builder = f.getBuilder();
@@ -176,8 +176,7 @@ static void buildIf(FloatBuilder &f, Value condition, function_ref<void()> then,
   otherwise();
 }
 
-void overBlocks(FloatBuilder &f, Value count, int64_t most, int64_t widest,
-                function_ref<void(Value, int64_t)> body) {
+void overBlocks(FloatBuilder &f, Value count, int64_t most, int64_t widest, function_ref<void(Value, int64_t)> body) {
   Value zero = f.index(0);
   while (widest > most)
     widest /= 2;

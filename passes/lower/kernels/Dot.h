@@ -33,8 +33,8 @@ int64_t matrixBytes(const MatrixSpec &matrix, LayoutFamily family);
 /// Says whether the matrix can be multiplied.
 llvm::Error check(const MatrixSpec &matrix, llvm::StringRef what);
 
-/// Activation rows. f32 weights read `floats` [n][K]; integer weights read codes i8 [n][K], scales f32 [n][K/G] and sums
-/// i32 [n][K/G].
+/// Activation rows. f32 weights read `floats` [n][K]; integer weights read codes i8 [n][K], scales f32 [n][K/G] and
+/// sums i32 [n][K/G].
 struct ActivationRows {
   mlir::Value floats;
   mlir::Value codes;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Integer inner products of the arm64 layout: 8-row blocks, 16 bytes = 2 rows x 8 columns. One token takes sdot with the
-/// 8 activations in both halves and one pairwise add for 4 rows at the group's end; two and more take smmla where the
-/// target has it. 4-bit codes are used as 16 * code, which the conversion to f32 divides away exactly. Step: lower.
+/// Integer inner products of the arm64 layout: 8-row blocks, 16 bytes = 2 rows x 8 columns. One token takes sdot with
+/// the 8 activations in both halves and one pairwise add for 4 rows at the group's end; two and more take smmla where
+/// the target has it. 4-bit codes are used as 16 * code, which the conversion to f32 divides away exactly. Step: lower.
 /// Main source: docs/formats.md.
 #include "passes/lower/kernels/Dot.h"
 
@@ -91,8 +91,8 @@ DotEmitter::Values DotEmitter::emitSmmlaGroup(Value block, Value group, Tokens t
       for (int64_t chunk = 0; chunk < 2; ++chunk) {
         Values columns;
         for (int64_t t = 0; t < tokenPairs; ++t) {
-          Value both = vector::ShuffleOp::create(b, location, x[2 * t], x[2 * t + 1],
-                                                 ArrayRef<int64_t>{chunk, 2 + chunk});
+          Value both =
+              vector::ShuffleOp::create(b, location, x[2 * t], x[2 * t + 1], ArrayRef<int64_t>{chunk, 2 + chunk});
           columns.push_back(bitcast(both, f.i8()));
         }
         // Row pairs outside, so that an unpacked weight is used up before the next one is needed.
@@ -110,8 +110,8 @@ DotEmitter::Values DotEmitter::emitSmmlaGroup(Value block, Value group, Tokens t
   Values next;
   for (int64_t t = 0; t < tokenPairs; ++t) {
     Value first = f.load(rows.scales, {tokens[2 * t], group}), second = f.load(rows.scales, {tokens[2 * t + 1], group});
-    Value sa = vector::FromElementsOp::create(b, location, f.vectorOf(f.f32(), 4),
-                                              ValueRange{first, second, first, second});
+    Value sa =
+        vector::FromElementsOp::create(b, location, f.vectorOf(f.f32(), 4), ValueRange{first, second, first, second});
     for (int64_t pair = 0; pair < kRowPairs; ++pair) {
       int64_t row = 2 * pair;
       Value sw = vector::ShuffleOp::create(b, location, scales, scales, ArrayRef<int64_t>{row, row, row + 1, row + 1});

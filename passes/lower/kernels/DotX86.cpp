@@ -46,8 +46,8 @@ DotEmitter::Values DotEmitter::sumsVnni(Value block, Value k, Tokens tokens, Val
   return chains[0];
 }
 
-/// 32 columns in halves of 8 rows. 4-bit codes: pmaddubsw, 8 words of at most 2 * 15 * 127 fit into 16 bits. 8-bit codes
-/// would saturate there: even and odd columns are widened to 16 bits and go through pmaddwd.
+/// 32 columns in halves of 8 rows. 4-bit codes: pmaddubsw, 8 words of at most 2 * 15 * 127 fit into 16 bits. 8-bit
+/// codes would saturate there: even and odd columns are widened to 16 bits and go through pmaddwd.
 DotEmitter::Values DotEmitter::sumsAvx2(Value block, Value k, Tokens tokens, ValueRange initial) {
   OpBuilder &b = f.getBuilder();
   Location location = block.getLoc();

@@ -27,10 +27,10 @@ llvm::Error check(const ExpertsSpec &spec, LayoutFamily family) {
       return error;
   const MatrixSpec &gate = spec.gate, &up = spec.up, &down = spec.down;
   if (gate.rows != up.rows || gate.columns != up.columns || gate.encoding != up.encoding || gate.group != up.group)
-    return llvm::createStringError("experts expect gate and up of one shape, encoding and group, but got %lld x %lld and "
-                                   "%lld x %lld",
-                                   (long long)gate.rows, (long long)gate.columns, (long long)up.rows,
-                                   (long long)up.columns);
+    return llvm::createStringError(
+        "experts expect gate and up of one shape, encoding and group, but got %lld x %lld and "
+        "%lld x %lld",
+        (long long)gate.rows, (long long)gate.columns, (long long)up.rows, (long long)up.columns);
   if (down.columns != gate.rows)
     return llvm::createStringError("experts expect as many columns of down as rows of gate, but got %lld and %lld",
                                    (long long)down.columns, (long long)gate.rows);
@@ -78,8 +78,7 @@ struct GateUpBuilder {
     }
     Value begin = f.multiply(tile, spec.columnsPerTile());
     Value end = f.minimum(f.add(begin, spec.columnsPerTile()), f.index(spec.gate.rows));
-    f.loop(begin, end, gate.rowBlock(),
-           [&](Value row) { emitRows(row, f.subtract(row, begin), pairOf, tokenOf); });
+    f.loop(begin, end, gate.rowBlock(), [&](Value row) { emitRows(row, f.subtract(row, begin), pairOf, tokenOf); });
     if (!scratch)
       return;
     for (auto [i, pair] : llvm::enumerate(pairOf)) {
@@ -99,25 +98,26 @@ func::FuncOp buildExpertsGateUp(KernelContext &context, ModuleOp module, StringR
                              MemRefType::get({spec.maxPairs()}, builder.getI32Type())};
   appendRowTypes(types, builder, spec.gate, spec.maxTokens);
   appendRowTypes(types, builder, spec.down, spec.maxPairs());
-  return buildProductKernel(context, module, name, types, 3, [&](FloatBuilder &f, ValueRange memrefs, ValueRange indices) {
-    Value record = memrefs[0], pairs = memrefs[1];
-    memrefs = memrefs.drop_front(2);
-    ActivationRows x = takeRows(memrefs, spec.gate);
-    ActivationRows h = takeRows(memrefs, spec.down);
-    DotEmitter gate(context.isa, f, spec.gate, record, x), up(context.isa, f, spec.up, record, x);
-    Value scratch;
-    if (spec.down.encoding != WeightEncoding::f32)
-      scratch = memref::AllocaOp::create(
-          f.getBuilder(), record.getLoc(),
-          MemRefType::get({gate.widestBlock(), spec.columnsPerTile()}, builder.getF32Type()),
-          builder.getI64IntegerAttr(64));
-    GateUpBuilder body{f, spec, gate, up, pairs, h, scratch};
-    f.loop(indices[1], indices[2], 1, [&](Value tile) {
-      // A token meets an expert at most once, so the pairs of one expert are at most the tokens.
-      overBlocks(f, indices[0], spec.maxTokens, gate.widestBlock(),
-                 [&](Value first, int64_t width) { body.emitBlock(tile, first, width); });
-    });
-  });
+  return buildProductKernel(
+      context, module, name, types, 3, [&](FloatBuilder &f, ValueRange memrefs, ValueRange indices) {
+        Value record = memrefs[0], pairs = memrefs[1];
+        memrefs = memrefs.drop_front(2);
+        ActivationRows x = takeRows(memrefs, spec.gate);
+        ActivationRows h = takeRows(memrefs, spec.down);
+        DotEmitter gate(context.isa, f, spec.gate, record, x), up(context.isa, f, spec.up, record, x);
+        Value scratch;
+        if (spec.down.encoding != WeightEncoding::f32)
+          scratch = memref::AllocaOp::create(
+              f.getBuilder(), record.getLoc(),
+              MemRefType::get({gate.widestBlock(), spec.columnsPerTile()}, builder.getF32Type()),
+              builder.getI64IntegerAttr(64));
+        GateUpBuilder body{f, spec, gate, up, pairs, h, scratch};
+        f.loop(indices[1], indices[2], 1, [&](Value tile) {
+          // A token meets an expert at most once, so the pairs of one expert are at most the tokens.
+          overBlocks(f, indices[0], spec.maxTokens, gate.widestBlock(),
+                     [&](Value first, int64_t width) { body.emitBlock(tile, first, width); });
+        });
+      });
 }
 
 func::FuncOp buildExpertsDown(KernelContext &context, ModuleOp module, StringRef name, const ExpertsSpec &spec) {
@@ -126,23 +126,24 @@ func::FuncOp buildExpertsDown(KernelContext &context, ModuleOp module, StringRef
                              MemRefType::get({spec.maxPairs()}, builder.getI32Type())};
   appendRowTypes(types, builder, spec.down, spec.maxPairs());
   types.push_back(MemRefType::get({spec.maxPairs(), spec.down.rows}, builder.getF32Type()));
-  return buildProductKernel(context, module, name, types, 3, [&](FloatBuilder &f, ValueRange memrefs, ValueRange indices) {
-    Value record = memrefs[0], pairs = memrefs[1], y = memrefs.back();
-    memrefs = memrefs.drop_front(2);
-    ActivationRows h = takeRows(memrefs, spec.down);
-    DotEmitter dot(context.isa, f, spec.down, record, h);
-    Value begin = f.multiply(indices[1], spec.rowsPerTile);
-    Value end = f.minimum(f.multiply(indices[2], spec.rowsPerTile), f.index(spec.down.rows));
-    f.loop(begin, end, dot.rowBlock(), [&](Value row) {
-      overBlocks(f, indices[0], spec.maxTokens, dot.widestBlock(), [&](Value first, int64_t width) {
-        SmallVector<Value, 8> pairOf;
-        for (int64_t i = 0; i < width; ++i)
-          pairOf.push_back(f.i32ToIndex(f.load(pairs, {f.add(first, i)})));
-        for (auto [pair, sum] : llvm::zip_equal(pairOf, dot.emit(row, pairOf)))
-          storeInside(f, sum, y, pair, row, spec.down.rows);
+  return buildProductKernel(
+      context, module, name, types, 3, [&](FloatBuilder &f, ValueRange memrefs, ValueRange indices) {
+        Value record = memrefs[0], pairs = memrefs[1], y = memrefs.back();
+        memrefs = memrefs.drop_front(2);
+        ActivationRows h = takeRows(memrefs, spec.down);
+        DotEmitter dot(context.isa, f, spec.down, record, h);
+        Value begin = f.multiply(indices[1], spec.rowsPerTile);
+        Value end = f.minimum(f.multiply(indices[2], spec.rowsPerTile), f.index(spec.down.rows));
+        f.loop(begin, end, dot.rowBlock(), [&](Value row) {
+          overBlocks(f, indices[0], spec.maxTokens, dot.widestBlock(), [&](Value first, int64_t width) {
+            SmallVector<Value, 8> pairOf;
+            for (int64_t i = 0; i < width; ++i)
+              pairOf.push_back(f.i32ToIndex(f.load(pairs, {f.add(first, i)})));
+            for (auto [pair, sum] : llvm::zip_equal(pairOf, dot.emit(row, pairOf)))
+              storeInside(f, sum, y, pair, row, spec.down.rows);
+          });
+        });
       });
-    });
-  });
 }
 
 } // namespace moec

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Generators of the kernels that are matrix products. Memrefs have static maximum shapes and are passed as bare
-/// pointers; weights are memref<BYTESxi8>. "rows" below is: f32 weights: x f32 [n][K]; integer weights: codes i8 [n][K],
-/// scales f32 [n][K/G], sums i32 [n][K/G]. Step: lower. Main source: docs/architecture.md, "Kernels".
+/// pointers; weights are memref<BYTESxi8>. "rows" below is: f32 weights: x f32 [n][K]; integer weights: codes i8
+/// [n][K], scales f32 [n][K/G], sums i32 [n][K/G]. Step: lower. Main source: docs/architecture.md, "Kernels".
 #ifndef PASSES_LOWER_KERNELS_LINEAR_H
 #define PASSES_LOWER_KERNELS_LINEAR_H
 
@@ -12,9 +12,9 @@ namespace moec {
 
 /// y = W x, or y = residual + W x.
 ///
-/// Arguments: weights, rows of x [maxTokens], residual f32 [maxTokens][N] if hasResidual, y f32 [maxTokens][N], index n,
-/// index position (unused), index tile_begin, index tile_end. residual may be y.
-/// Tile: rowsPerTile rows for all n tokens. Memory: reads each weight once for each block of tokens.
+/// Arguments: weights, rows of x [maxTokens], residual f32 [maxTokens][N] if hasResidual, y f32 [maxTokens][N], index
+/// n, index position (unused), index tile_begin, index tile_end. residual may be y. Tile: rowsPerTile rows for all n
+/// tokens. Memory: reads each weight once for each block of tokens.
 struct LinearSpec {
   MatrixSpec matrix;
   int64_t maxTokens = 0;
@@ -44,10 +44,10 @@ struct ExpertsSpec {
 };
 
 /// Adds `func.func @name(memrefs.., index..)` with `numIndices` index arguments and lets `body` fill it.
-mlir::func::FuncOp buildProductKernel(
-    KernelContext &context, mlir::ModuleOp module, llvm::StringRef name, llvm::ArrayRef<mlir::Type> memrefs,
-    int64_t numIndices,
-    llvm::function_ref<void(FloatBuilder &, mlir::ValueRange memrefs, mlir::ValueRange indices)> body);
+mlir::func::FuncOp
+buildProductKernel(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
+                   llvm::ArrayRef<mlir::Type> memrefs, int64_t numIndices,
+                   llvm::function_ref<void(FloatBuilder &, mlir::ValueRange memrefs, mlir::ValueRange indices)> body);
 
 llvm::Error check(const LinearSpec &spec, LayoutFamily family);
 llvm::Error check(const ExpertsSpec &spec, LayoutFamily family);

@@ -20,8 +20,7 @@ llvm::Error check(const LinearSpec &spec, LayoutFamily family) {
 }
 
 func::FuncOp buildProductKernel(KernelContext &context, ModuleOp module, StringRef name, ArrayRef<Type> memrefs,
-                                int64_t numIndices,
-                                function_ref<void(FloatBuilder &, ValueRange, ValueRange)> body) {
+                                int64_t numIndices, function_ref<void(FloatBuilder &, ValueRange, ValueRange)> body) {
   OpBuilder &builder = context.builder;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(module.getBody());
@@ -45,30 +44,31 @@ func::FuncOp buildLinear(KernelContext &context, ModuleOp module, StringRef name
   SmallVector<Type, 8> types{MemRefType::get({bytes}, builder.getI8Type())};
   appendRowTypes(types, builder, spec.matrix, spec.maxTokens);
   types.append(spec.hasResidual ? 2 : 1, y);
-  return buildProductKernel(context, module, name, types, 4, [&](FloatBuilder &f, ValueRange memrefs, ValueRange indices) {
-    Value n = indices[0], tileBegin = indices[2], tileEnd = indices[3];
-    Value weights = memrefs.front();
-    memrefs = memrefs.drop_front();
-    ActivationRows rows = takeRows(memrefs, spec.matrix);
-    Value residual = memrefs.front(), out = memrefs.back();
-    DotEmitter dot(context.isa, f, spec.matrix, weights, rows);
-    // Work in rows: the last tile ends with the matrix.
-    Value begin = f.multiply(tileBegin, spec.rowsPerTile);
-    Value end = f.minimum(f.multiply(tileEnd, spec.rowsPerTile), f.index(spec.matrix.rows));
-    f.loop(begin, end, dot.rowBlock(), [&](Value row) {
-      overBlocks(f, n, spec.maxTokens, dot.widestBlock(), [&](Value first, int64_t width) {
-        SmallVector<Value, 8> tokens;
-        for (int64_t i = 0; i < width; ++i)
-          tokens.push_back(f.add(first, i));
-        for (auto [token, sum] : llvm::zip_equal(tokens, dot.emit(row, tokens))) {
-          Value result = sum;
-          if (spec.hasResidual)
-            result = f.addf(loadInside(f, residual, token, row, spec.matrix.rows, dot.rowBlock()), sum);
-          storeInside(f, result, out, token, row, spec.matrix.rows);
-        }
+  return buildProductKernel(
+      context, module, name, types, 4, [&](FloatBuilder &f, ValueRange memrefs, ValueRange indices) {
+        Value n = indices[0], tileBegin = indices[2], tileEnd = indices[3];
+        Value weights = memrefs.front();
+        memrefs = memrefs.drop_front();
+        ActivationRows rows = takeRows(memrefs, spec.matrix);
+        Value residual = memrefs.front(), out = memrefs.back();
+        DotEmitter dot(context.isa, f, spec.matrix, weights, rows);
+        // Work in rows: the last tile ends with the matrix.
+        Value begin = f.multiply(tileBegin, spec.rowsPerTile);
+        Value end = f.minimum(f.multiply(tileEnd, spec.rowsPerTile), f.index(spec.matrix.rows));
+        f.loop(begin, end, dot.rowBlock(), [&](Value row) {
+          overBlocks(f, n, spec.maxTokens, dot.widestBlock(), [&](Value first, int64_t width) {
+            SmallVector<Value, 8> tokens;
+            for (int64_t i = 0; i < width; ++i)
+              tokens.push_back(f.add(first, i));
+            for (auto [token, sum] : llvm::zip_equal(tokens, dot.emit(row, tokens))) {
+              Value result = sum;
+              if (spec.hasResidual)
+                result = f.addf(loadInside(f, residual, token, row, spec.matrix.rows, dot.rowBlock()), sum);
+              storeInside(f, result, out, token, row, spec.matrix.rows);
+            }
+          });
+        });
       });
-    });
-  });
 }
 
 } // namespace moec

@@ -51,12 +51,10 @@ TEST_P(ExpertsKernel, EqualsPlainLoops) {
   auto [isa, shape] = GetParam();
   ExpertsSpec spec = specOf(shape, familyOf(isa));
   ASSERT_EQ(llvm::toString(check(spec, familyOf(isa))), "");
-  CompiledKernel gateUp(isa, [&](KernelContext &context, mlir::ModuleOp module) {
-    buildExpertsGateUp(context, module, "kernel", spec);
-  });
-  CompiledKernel down(isa, [&](KernelContext &context, mlir::ModuleOp module) {
-    buildExpertsDown(context, module, "kernel", spec);
-  });
+  CompiledKernel gateUp(
+      isa, [&](KernelContext &context, mlir::ModuleOp module) { buildExpertsGateUp(context, module, "kernel", spec); });
+  CompiledKernel down(
+      isa, [&](KernelContext &context, mlir::ModuleOp module) { buildExpertsDown(context, module, "kernel", spec); });
   if (!gateUp.unavailable().empty())
     GTEST_SKIP() << gateUp.unavailable();
   std::mt19937 random(2);
@@ -99,14 +97,13 @@ std::string nameOf(const testing::TestParamInfo<std::tuple<Isa, Case>> &info) {
          std::to_string(shape.group);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, ExpertsKernel,
-    testing::Combine(testing::ValuesIn(allLevels()),
-                     testing::Values(Case{WeightEncoding::f32, WeightEncoding::f32, 40, 50, 32},
-                                     Case{WeightEncoding::i8, WeightEncoding::i8, 64, 96, 32},
-                                     Case{WeightEncoding::i4, WeightEncoding::i4, 256, 128, 128},
-                                     Case{WeightEncoding::i4, WeightEncoding::i8, 64, 128, 64})),
-    nameOf);
+INSTANTIATE_TEST_SUITE_P(All, ExpertsKernel,
+                         testing::Combine(testing::ValuesIn(allLevels()),
+                                          testing::Values(Case{WeightEncoding::f32, WeightEncoding::f32, 40, 50, 32},
+                                                          Case{WeightEncoding::i8, WeightEncoding::i8, 64, 96, 32},
+                                                          Case{WeightEncoding::i4, WeightEncoding::i4, 256, 128, 128},
+                                                          Case{WeightEncoding::i4, WeightEncoding::i8, 64, 128, 64})),
+                         nameOf);
 
 TEST(ExpertsSpec, RefusesMatricesOutsideTheRecord) {
   ExpertsSpec spec = specOf({WeightEncoding::i8, WeightEncoding::i8, 64, 64, 32}, LayoutFamily::X86);

@@ -49,7 +49,8 @@ static ObjectOptions optionsOf(Isa isa) {
   case Isa::Avx2:
     return {"x86_64-unknown-linux-gnu", "x86-64", "+avx2,+fma,+f16c"};
   case Isa::Avx512Vnni:
-    return {"x86_64-unknown-linux-gnu", "x86-64", "+avx2,+fma,+f16c,+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512vnni"};
+    return {"x86_64-unknown-linux-gnu", "x86-64",
+            "+avx2,+fma,+f16c,+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512vnni"};
   case Isa::Dotprod:
     return {"aarch64-unknown-linux-gnu", "generic", "+dotprod,+fullfp16"};
   case Isa::I8mm:
@@ -210,8 +211,7 @@ std::string CompiledKernel::runEmulated(std::vector<Buffer> &buffers, const std:
 }
 
 std::string CompiledKernel::disassembly() const {
-  std::string wrong =
-      runProgram({KERNELS_OBJDUMP, "-d", "--no-show-raw-insn", stem + ".o"}, stem + ".txt");
+  std::string wrong = runProgram({KERNELS_OBJDUMP, "-d", "--no-show-raw-insn", stem + ".o"}, stem + ".txt");
   if (!wrong.empty())
     return wrong;
   auto text = llvm::MemoryBuffer::getFile(stem + ".txt");

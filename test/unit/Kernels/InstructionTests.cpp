@@ -67,9 +67,8 @@ std::vector<Loop> innermostLoops(const std::string &disassembly) {
 /// The loops that hold `mnemonic`, printed with their counts.
 std::vector<Loop> loopsWith(Isa isa, WeightEncoding encoding, llvm::StringRef mnemonic, int64_t group = 32) {
   LinearSpec spec{{256, 2048, encoding, group, 0}, 32, 32, false};
-  CompiledKernel kernel(isa, [&](KernelContext &context, mlir::ModuleOp module) {
-    buildLinear(context, module, "kernel", spec);
-  });
+  CompiledKernel kernel(
+      isa, [&](KernelContext &context, mlir::ModuleOp module) { buildLinear(context, module, "kernel", spec); });
   std::vector<Loop> result;
   for (Loop &loop : innermostLoops(kernel.disassembly()))
     if (loop.count(mnemonic) > 0) {

@@ -23,9 +23,8 @@ TEST_P(LinearKernel, EqualsPlainLoops) {
   constexpr int64_t kTokens = 17;
   LinearSpec spec{{shape.rows, shape.columns, shape.encoding, shape.group, 0}, kTokens, 32, shape.hasResidual};
   ASSERT_FALSE((bool)check(spec, familyOf(isa)));
-  CompiledKernel kernel(isa, [&](KernelContext &context, mlir::ModuleOp module) {
-    buildLinear(context, module, "kernel", spec);
-  });
+  CompiledKernel kernel(
+      isa, [&](KernelContext &context, mlir::ModuleOp module) { buildLinear(context, module, "kernel", spec); });
   if (!kernel.unavailable().empty())
     GTEST_SKIP() << kernel.unavailable();
   std::mt19937 random(1);
@@ -58,7 +57,9 @@ TEST_P(LinearKernel, EqualsPlainLoops) {
 
 std::string nameOf(const testing::TestParamInfo<std::tuple<Isa, Case>> &info) {
   auto [isa, shape] = info.param;
-  const char *encoding = shape.encoding == WeightEncoding::f32 ? "f32" : shape.encoding == WeightEncoding::i8 ? "i8" : "i4";
+  const char *encoding = shape.encoding == WeightEncoding::f32  ? "f32"
+                         : shape.encoding == WeightEncoding::i8 ? "i8"
+                                                                : "i4";
   return levelName(isa) + "_" + encoding + "_" + std::to_string(shape.rows) + "x" + std::to_string(shape.columns) +
          "_g" + std::to_string(shape.group) + (shape.hasResidual ? "_residual" : "");
 }

@@ -90,7 +90,8 @@ inline void quantize(Activations &rows) {
 }
 
 inline Activations randomActivations(int64_t count, const MatrixSpec &spec, std::mt19937 &random) {
-  Activations rows{count, spec.columns, spec.encoding == WeightEncoding::f32 ? spec.columns : spec.group, {}, {}, {}, {}};
+  Activations rows{count, spec.columns, spec.encoding == WeightEncoding::f32 ? spec.columns : spec.group, {}, {}, {},
+                   {}};
   for (int64_t i = 0; i < count * spec.columns; ++i)
     rows.floats.push_back(((float)(random() >> 8) / 8388608.0f - 1.0f) * (i % 7 == 0 ? 30.0f : 1.0f));
   for (int64_t i = 0; i < rows.group; ++i)
