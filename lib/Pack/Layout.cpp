@@ -56,7 +56,8 @@ CodeLocation Layout::locate(int64_t row, int64_t k) const {
                 : CodeLocation{block + (chunk * 4 + pair) * 16 + inPair, 0};
   }
   int64_t word = j / 4, inWord = r * 4 + j % 4;
-  return isI4 ? CodeLocation{block + word / 2 * 64 + inWord, int(word % 2)} : CodeLocation{block + word * 64 + inWord, 0};
+  return isI4 ? CodeLocation{block + word / 2 * 64 + inWord, int(word % 2)}
+              : CodeLocation{block + word * 64 + inWord, 0};
 }
 
 int64_t Layout::scaleOffset(int64_t row, int64_t group) const {
@@ -104,7 +105,8 @@ void Layout::packTile(int64_t tile, llvm::ArrayRef<float> values, llvm::MutableA
 
 void Layout::unpackRow(llvm::ArrayRef<uint8_t> bytes, int64_t row, llvm::MutableArrayRef<int8_t> codes,
                        llvm::MutableArrayRef<uint16_t> scales) const {
-  assert(rowEncoding.isInteger() && int64_t(codes.size()) == numCols && int64_t(scales.size()) == numGroups());
+  assert(rowEncoding.isInteger() && "f32 has no codes");
+  assert(int64_t(codes.size()) == numCols && int64_t(scales.size()) == numGroups() && "wrong buffers");
   int bias = codeBias();
   for (int64_t k = 0; k < numCols; ++k) {
     CodeLocation at = locate(row, k);

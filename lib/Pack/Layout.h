@@ -20,9 +20,9 @@ struct CodeLocation {
   int nibble = 0;
 };
 
-/// The stored form of a matrix [rows, cols] in one encoding and family. A value type; all functions are const and cheap.
-/// Rows are padded to whole row tiles with zeros (code 0, scale 0). Tiles lie one behind the other, so that a range of
-/// tiles is a range of bytes.
+/// The stored form of a matrix [rows, cols] in one encoding and family. A value type; all functions are const and
+/// cheap. Rows are padded to whole row tiles with zeros (code 0, scale 0). Tiles lie one behind the other, so that a
+/// range of tiles is a range of bytes.
 class Layout {
 public:
   /// Errors: what `checkEncoding` refuses, no rows, or a size beyond 2^62 bytes; `what` names the tensor.
@@ -55,8 +55,8 @@ public:
   /// First byte of the f16 scale of (row, group). Integer encodings only.
   int64_t scaleOffset(int64_t row, int64_t group) const;
 
-  /// Writes row tile `tile` to `out` [tileBytes()]. `codes` holds the rows of the tile that exist, [n][cols], and `scales`
-  /// their f16 bits, [n][numGroups()]; n = min(rowTile(), rows() - tile * rowTile()).
+  /// Writes row tile `tile` to `out` [tileBytes()]. `codes` holds the rows of the tile that exist, [n][cols], and
+  /// `scales` their f16 bits, [n][numGroups()]; n = min(rowTile(), rows() - tile * rowTile()).
   void packTile(int64_t tile, llvm::ArrayRef<int8_t> codes, llvm::ArrayRef<uint16_t> scales,
                 llvm::MutableArrayRef<uint8_t> out) const;
   /// The same for f32: `values` [n][cols].

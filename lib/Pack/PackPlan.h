@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Everything about a pack but its weights: tensors, records, offsets, parts and the identity of the plan. The pack step
-/// fills it from the IR, the writer follows it. Main source: docs/pack-format.md.
+/// Everything about a pack but its weights: tensors, records, offsets, parts and the identity of the plan. The pack
+/// step fills it from the IR, the writer follows it. Main source: docs/pack-format.md.
 #ifndef LIB_PACK_PACKPLAN_H
 #define LIB_PACK_PACKPLAN_H
 

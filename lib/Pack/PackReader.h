@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Opens packs that others wrote: checks their structure, verifies every byte, lists and dequantizes tensors. For tools,
-/// tests and the interpreter; the runtime has its own reader. Main source: docs/pack-format.md.
+/// Opens packs that others wrote: checks their structure, verifies every byte, lists and dequantizes tensors. For
+/// tools, tests and the interpreter; the runtime has its own reader. Main source: docs/pack-format.md.
 #ifndef LIB_PACK_PACKREADER_H
 #define LIB_PACK_PACKREADER_H
 
@@ -36,8 +36,8 @@ class PackReader {
 public:
   /// Reads and checks header, directory and tables, and the sizes of all parts; no weights.
   ///
-  /// Errors, each with the file: truncated (bytes found and needed), no pack, other version, damaged header, directory or
-  /// tables, a record or tensor that lies where it must not, a part that is missing or has another size.
+  /// Errors, each with the file: truncated (bytes found and needed), no pack, other version, damaged header, directory
+  /// or tables, a record or tensor that lies where it must not, a part that is missing or has another size.
   static llvm::Expected<PackReader> open(llvm::StringRef path);
 
   const std::string &path() const { return files.front().path(); }

@@ -90,7 +90,8 @@ llvm::Error PackReader::checkRecord(size_t index) const {
   bool isResident = r.kind == MOEPACK_RECORD_RESIDENT;
   if (isResident != (r.offset < h.resident_offset + h.resident_bytes) ||
       (isResident && !fits(r.offset - h.resident_offset, r.bytes, h.resident_bytes)))
-    return wrong("lies on the wrong side of the resident segment's end, " + Twine(h.resident_offset + h.resident_bytes));
+    return wrong("lies on the wrong side of the resident segment's end, " +
+                 Twine(h.resident_offset + h.resident_bytes));
   uint64_t align = isResident ? MOEPACK_TENSOR_ALIGN : MOEPACK_PAGE_BYTES;
   if (r.offset % align || (r.kind == MOEPACK_RECORD_EXPERT && r.bytes % align))
     return wrong("is not aligned to " + Twine(align) + " bytes");

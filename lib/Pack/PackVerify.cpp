@@ -147,6 +147,8 @@ private:
   uint64_t doneBytes = 0;
 };
 
-PackVerifyResult PackReader::verify(const PackVerifyOptions &options) const { return PackVerifier(*this, options).run(); }
+PackVerifyResult PackReader::verify(const PackVerifyOptions &options) const {
+  return PackVerifier(*this, options).run();
+}
 
 } // namespace moec

@@ -227,7 +227,8 @@ llvm::Expected<PackWriteResult> writePack(const PackPlan &plan, const TensorSour
   PackWriteResult result{hash128(directory), header.total_bytes};
   std::array<uint8_t, 16> weightsId = result.weightsId.toBytes();
   std::memcpy(header.weights_id, weightsId.data(), weightsId.size());
-  header.header_checksum = hash64(bytesOf(llvm::ArrayRef(header)).take_front(offsetof(moepack_header, header_checksum)));
+  header.header_checksum =
+      hash64(bytesOf(llvm::ArrayRef(header)).take_front(offsetof(moepack_header, header_checksum)));
   std::vector<uint8_t> front(header.resident_offset, 0);
   auto put = [&](uint64_t offset, llvm::ArrayRef<uint8_t> bytes) {
     std::memcpy(front.data() + offset, bytes.data(), bytes.size());

@@ -32,7 +32,8 @@ struct PackWriteResult {
   uint64_t totalBytes = 0;
 };
 
-/// Adds `path` (and `path`.1, … for further parts) to `outputs` and writes them; the caller commits. `plan` is finished.
+/// Adds `path` (and `path`.1, … for further parts) to `outputs` and writes them; the caller commits. `plan` is
+/// finished.
 ///
 /// Memory: for each thread about three pieces of 4 MiB (or one row tile, where that is larger).
 /// Errors: those of `source` and of quantization, the first in the order of the pack; of writing.

@@ -79,7 +79,8 @@ struct PieceRows {
   void encodeMatrix(const Layout &layout, llvm::MutableArrayRef<uint8_t> out) const {
     for (int64_t first = 0; first < numRows; first += layout.rowTile()) {
       int64_t n = std::min(layout.rowTile(), numRows - first), tile = (rowBegin + first) / layout.rowTile();
-      llvm::MutableArrayRef<uint8_t> bytes = out.slice(first / layout.rowTile() * layout.tileBytes(), layout.tileBytes());
+      int64_t start = first / layout.rowTile() * layout.tileBytes();
+      llvm::MutableArrayRef<uint8_t> bytes = out.slice(start, layout.tileBytes());
       if (entry.encoding.isInteger())
         layout.packTile(tile, llvm::ArrayRef(codes).slice(first * entry.cols, n * entry.cols),
                         llvm::ArrayRef(scales).slice(first * numGroups(), n * numGroups()), bytes);

@@ -31,14 +31,16 @@ struct TensorEntry {
   uint64_t offset = 0; ///< in its record, bytes
 };
 
-/// Bytes of the line behind the table: "checksum ", 16 digits, newline. XXH3-64 of the table's lines and the part table.
+/// Bytes of the line behind the table: "checksum ", 16 digits, newline. XXH3-64 of the table's lines and the part
+/// table.
 inline constexpr uint64_t kTableChecksumBytes = 26;
 std::string writeTableChecksum(llvm::StringRef tensorTable, llvm::ArrayRef<uint8_t> partTable);
 
-/// One line a tensor: name, storage (matrix, raw, rows), encoding, rows, columns, record, offset in the record. Bytes of
-/// the name that are no printable ASCII, and '%', are written as %XX.
+/// One line a tensor: name, storage (matrix, raw, rows), encoding, rows, columns, record, offset in the record. Bytes
+/// of the name that are no printable ASCII, and '%', are written as %XX.
 std::string writeTensorTable(llvm::ArrayRef<TensorEntry> tensors);
-/// `text` is without the checksum line. Errors: a line that is not of that form, with its number; `file` stands in front.
+/// `text` is without the checksum line. Errors: a line that is not of that form, with its number; `file` stands in
+/// front.
 llvm::Expected<std::vector<TensorEntry>> parseTensorTable(llvm::StringRef text, llvm::StringRef file);
 
 } // namespace moec

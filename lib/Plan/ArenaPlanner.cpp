@@ -37,7 +37,8 @@ static llvm::Error checkBuffers(llvm::ArrayRef<ArenaBuffer> buffers) {
   return llvm::Error::success();
 }
 
-/// The offset for `buffer`: the smallest gap between `taken` (sorted by offset, may overlap) that holds it, else the end.
+/// The offset for `buffer`: the smallest gap between `taken` (sorted by offset, may overlap) that holds it, else the
+/// end.
 static int64_t placeInGap(const ArenaBuffer &buffer, llvm::ArrayRef<std::pair<int64_t, int64_t>> taken) {
   int64_t end = 0, best = -1, bestGap = INT64_MAX;
   auto align = [&](int64_t offset) { return (offset + buffer.alignBytes - 1) & -buffer.alignBytes; };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Places buffers with known lifetimes in one static arena. Part of the plan step; knows bytes and steps, no operations.
+/// Places buffers with known lifetimes in one static arena. Part of the plan step; knows bytes and steps, no
+/// operations.
 /// Main source: greedy placement by size as in Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
 /// Inference" (2020).
 #ifndef LIB_PLAN_ARENAPLANNER_H
@@ -30,7 +31,8 @@ struct ArenaAssignment {
 
 /// Gives every buffer an offset so that buffers that live in a common step do not overlap. Largest buffers first, each
 /// into the smallest gap that holds it. Deterministic: the same buffers in the same order give the same offsets.
-/// Errors: negative sizes, lifetimes that end before they begin, alignments that are no power of two, sums beyond int64.
+/// Errors: negative sizes, lifetimes that end before they begin, alignments that are no power of two, sums beyond
+/// int64.
 /// Cost: quadratic in the number of buffers.
 llvm::Expected<ArenaAssignment> planArena(llvm::ArrayRef<ArenaBuffer> buffers);
 

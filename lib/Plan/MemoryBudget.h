@@ -38,7 +38,8 @@ public:
 
   /// Slots that `budgetBytes` leaves room for, at most all that are useful.
   ///
-  /// Errors: the budget is below the minimum; the message has needed, given, the three largest consumers and what to do.
+  /// Errors: the budget is below the minimum; the message has needed, given, the three largest consumers and what to
+  /// do.
   llvm::Expected<uint64_t> slotsFor(uint64_t budgetBytes) const;
 
 private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Rounds rows of weights to integer codes and back. Every byte of a pack follows from these functions, so they use
-/// plain IEEE operations only and give the same result on every machine. Main source: docs/pack-format.md ("Encodings").
+/// plain IEEE operations only and give the same result on every machine. Main source: docs/pack-format.md
+/// ("Encodings").
 #ifndef LIB_QUANT_QUANTIZE_H
 #define LIB_QUANT_QUANTIZE_H
 

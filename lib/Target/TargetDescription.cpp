@@ -73,7 +73,8 @@ llvm::Error readStrings(const JsonCursor &root, llvm::StringRef key, std::vector
 }
 
 llvm::Error readNumbers(const JsonCursor &root, TargetDescription &target) {
-  llvm::Expected<JsonCursor> isa = root.at("isa"), page = root.at("page_bytes"), required = root.at("features_required");
+  llvm::Expected<JsonCursor> isa = root.at("isa"), page = root.at("page_bytes");
+  llvm::Expected<JsonCursor> required = root.at("features_required");
   if (llvm::Error error = llvm::joinErrors(isa.takeError(), llvm::joinErrors(page.takeError(), required.takeError())))
     return error;
   llvm::Expected<uint32_t> isaValue = oneOf(*isa, kIsas);
