@@ -58,8 +58,8 @@ llvm::Error quantizeRow(llvm::ArrayRef<float> values, const Encoding &encoding, 
     scales[g] = f32ToF16(largest / maxCode);
     float scale = f16ToF32(scales[g]);
     if (!std::isfinite(scale))
-      return fault("'" + tensor + "' has the absolute maximum " + std::to_string(largest) + " in row " + llvm::Twine(row) +
-                   ", group " + llvm::Twine(g) + ", expected at most 65504 times " +
+      return fault("'" + tensor + "' has the absolute maximum " + std::to_string(largest) + " in row " +
+                   llvm::Twine(row) + ", group " + llvm::Twine(g) + ", expected at most 65504 times " +
                    llvm::Twine(encoding.maxCode()) + " so that its f16 scale is finite; store it as f32");
     if (scale == 0) {
       std::fill_n(out, encoding.group, int8_t(0));

@@ -93,14 +93,15 @@ TEST(PackPlanTest, NoRecordCrossesAPart) {
 }
 
 TEST(PackPlanTest, RefusesWhatCannotBeWritten) {
-  EXPECT_EQ(llvm::toString(PackPlan(LayoutFamily::X86, "t").finish()), "the pack has 0 records, expected 1 to 2^32 - 1");
+  EXPECT_EQ(llvm::toString(PackPlan(LayoutFamily::X86, "t").finish()),
+            "the pack has 0 records, expected 1 to 2^32 - 1");
   // The header and the tables take two pages; the next record begins 2752 bytes behind them.
   EXPECT_EQ(llvm::toString(samplePlan().finish(20000)),
             "parts of 20000 bytes are too small: 'attention.q' ends 35520 bytes behind the start of its part; choose a "
             "larger part size");
   PackPlan twice = samplePlan();
-  cantFail(twice.addExpert(1, 1, {ExpertMatrix{"g", 8, 32, Encoding::i4(32)}, ExpertMatrix{"u", 8, 32, Encoding::i4(32)},
-                                  ExpertMatrix{"d", 8, 32, Encoding::i4(32)}}));
+  auto matrix = [](const char *name) { return ExpertMatrix{name, 8, 32, Encoding::i4(32)}; };
+  cantFail(twice.addExpert(1, 1, {matrix("g"), matrix("u"), matrix("d")}));
   EXPECT_EQ(llvm::toString(twice.finish()), "expert 1 of layer 1 stands in the pack twice or has a negative number");
   EXPECT_EQ(llvm::toString(twice.addResident("w", 4, 48, Encoding::i4(32)).takeError()),
             "'w' has 48 columns, which group 32 does not divide; choose a group that does, or f32");

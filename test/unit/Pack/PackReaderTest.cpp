@@ -96,7 +96,8 @@ TEST_F(PackReaderTest, TruncationGivesFoundAndNeeded) {
               "'P' is truncated: found " + std::to_string(content.size() - lost) + " bytes, needed " + size);
   EXPECT_EQ(faultOf(content + "x"),
             "'P' is too long: found " + std::to_string(content.size() + 1) + " bytes, needed " + size);
-  EXPECT_EQ(faultOf(llvm::StringRef(content).take_front(100)), "'P' is truncated: found 100 bytes, needed at least 16384");
+  EXPECT_EQ(faultOf(llvm::StringRef(content).take_front(100)),
+            "'P' is truncated: found 100 bytes, needed at least 16384");
   EXPECT_EQ(faultOf(""), "'P' is not a weight pack: it does not begin with 'MOEPACK1'");
   EXPECT_EQ(faultOf("not a pack at all"), "'P' is not a weight pack: it does not begin with 'MOEPACK1'");
 }
@@ -137,8 +138,8 @@ TEST_F(PackReaderTest, VerifyNamesTheRecordAndTheRow) {
   std::string changed = content;
   changed[expert + 10] ^= 1;
   EXPECT_EQ(faultOf(changed).substr(0, 117),
-            "expert 1 of layer 0 ('layer0.expert1.gate', 'layer0.expert1.up', 'layer0.expert1.down') is damaged: checksum "
-            "of 16384");
+            "expert 1 of layer 0 ('layer0.expert1.gate', 'layer0.expert1.up', 'layer0.expert1.down') is damaged: "
+            "checksum of 16384");
   EXPECT_NE(faultOf(changed).find(" bytes at offset " + std::to_string(expert) + " of 'P' is "), std::string::npos);
   changed = content;
   changed[table + 7 * 64] ^= 1; // 56 bytes of payload and 8 of checksum

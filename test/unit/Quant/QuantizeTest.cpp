@@ -90,6 +90,6 @@ TEST(QuantizeTest, ScaleBeyondHalfIsNamed) {
   EXPECT_TRUE(bool(quantize(values, Encoding::i4(32))));
   values[40] = 65536.0f * 7;
   EXPECT_EQ(llvm::toString(quantize(values, Encoding::i4(32)).takeError()),
-            "'model.w' has the absolute maximum 458752.000000 in row 3, group 1, expected at most 65504 times 7 so that "
-            "its f16 scale is finite; store it as f32");
+            "'model.w' has the absolute maximum 458752.000000 in row 3, group 1, expected at most 65504 times 7 so "
+            "that its f16 scale is finite; store it as f32");
 }
