@@ -28,8 +28,8 @@ struct GraphOptions {
 /// moe.model = {architecture, name, and i64 vocab_size, hidden_size, num_layers, num_heads, num_kv_heads, head_dim,
 /// num_experts, top_k, expert_size}, moe.generation = {temperature : f64, top_k : i64, top_p : f64, stop_ids =
 /// array<i64>}, moe.context : i64, moe.chunk : i64.
-/// Weights: @embed, @layers.<l>.{attention_norm, q, k, v, o, q_norm, k_norm, ffn_norm, router, experts.gate, experts.up,
-/// experts.down}, @output_norm, @output_head. A tied head has the source of the embedding.
+/// Weights: @embed, @layers.<l>.{attention_norm, q, k, v, q_norm, k_norm, o, ffn_norm, router, experts.gate,
+/// experts.up, experts.down}, @output_norm, @output_head. A tied head has the source of the embedding.
 /// Functions: @prefill(tokens, position, caches…) -> (hidden, caches…), @decode (one token), @head(hidden) -> logits.
 /// Errors: a context beyond max_position_embeddings, a chunk of 0, a file that cannot be hashed.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> buildQwen3MoeModule(mlir::MLIRContext &context,

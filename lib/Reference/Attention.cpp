@@ -16,6 +16,8 @@ static llvm::Error rotateHeads(FloatTensor &x, int64_t position, int64_t headDim
   // 2^31: positions are exact in double long before, and no cache reaches it.
   if (position < 0 || position > (int64_t(1) << 31))
     return fault("expects a position from 0 to 2^31, but got " + llvm::Twine(position));
+  if (x.rowSize() % headDim || x.rowSize() < headDim)
+    return fault("expects columns in heads of " + llvm::Twine(headDim) + ", but got " + describe(x));
   for (int64_t t = 0; t < x.numRows(); ++t) {
     Rotation rotation = rotationAt(position + t, dim, theta);
     for (int64_t first = 0; first < x.rowSize(); first += headDim)

@@ -201,7 +201,8 @@ llvm::Expected<FloatTensor> Frame::expertOutputs(moe::ExpertsOp op, const IntTen
       return x.takeError();
     floats = *x;
   }
-  int64_t k = ids.shape[1], tokens = act ? act->rows : floats->numRows(), columns = op.getY().getType().getDimSize(1);
+  int64_t k = ids.shape[1], tokens = act ? act->rows : floats->numRows();
+  int64_t columns = act ? act->columns : floats->rowSize();
   if (ids.shape[0] != tokens)
     return fault("expects ids of " + llvm::Twine(tokens) + " rows, but got " + describe(ids));
   auto pairsOf = pairsByExpert(ids, op.getGate().getType().getDimSize(0));
@@ -219,6 +220,9 @@ llvm::Expected<FloatTensor> Frame::expertOutputs(moe::ExpertsOp op, const IntTen
         return fetched.takeError();
       target = std::move(*fetched);
     }
+    if (w[0]->columns() != columns || w[1]->columns() != columns || w[1]->rows() != w[0]->rows() ||
+        w[2]->columns() != w[0]->rows() || w[2]->rows() != columns)
+      return fault("expects gate and up [I, " + llvm::Twine(columns) + "] and down [" + llvm::Twine(columns) + ", I]");
     std::vector<int64_t> rows;
     for (int64_t pair : pairs)
       rows.push_back(pair / k);

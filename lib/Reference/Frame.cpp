@@ -75,6 +75,9 @@ llvm::Error Frame::run(arith::ConstantOp op) {
   auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
   if (!elements || !isa<RankedTensorType>(elements.getType()))
     return fault("expects an index or a dense tensor");
+  // 2^26 values are 256 MiB; a splat of any size is a few bytes of text.
+  if (elements.getNumElements() > (int64_t(1) << 26))
+    return fault("expects at most 2^26 values, but got " + llvm::Twine(elements.getNumElements()));
   std::vector<int64_t> shape(elements.getType().getShape());
   if (elements.getElementType().isF32()) {
     auto range = elements.getValues<float>();
@@ -177,6 +180,9 @@ llvm::Error Frame::run(moe::LinearOp op) {
     llvm::Expected<std::vector<float>> bias = vector(op.getBias());
     if (!bias)
       return bias.takeError();
+    if (static_cast<int64_t>(bias->size()) != y->rowSize())
+      return fault("expects a bias of " + llvm::Twine(y->rowSize()) + " values, but got " +
+                   llvm::Twine(bias->size()));
     for (size_t i = 0; i < y->values.size(); ++i)
       y->values[i] = y->values[i] + (*bias)[i % bias->size()];
   }
@@ -206,7 +212,7 @@ llvm::Error Frame::normalize(FloatTensor &x, Value w, float eps, bool unitOffset
   if (!factors)
     return factors.takeError();
   size_t block = factors->size();
-  if (block == 0 || x.rowSize() % block)
+  if (block == 0 || x.rowSize() % static_cast<int64_t>(block))
     return fault("expects a weight whose length divides the columns");
   for (size_t begin = 0; begin < x.values.size(); begin += block) {
     auto part = llvm::MutableArrayRef(x.values).slice(begin, block);

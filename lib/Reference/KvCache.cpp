@@ -73,7 +73,8 @@ REFERENCE_FMA_CLONES static void scoreBlock(const float *__restrict q, const flo
   std::copy(sums, sums + 64, scores);
 }
 
-REFERENCE_FMA_CLONES static void addWeighted(float weight, const float *__restrict v, int64_t dim, float *__restrict o) {
+REFERENCE_FMA_CLONES static void addWeighted(float weight, const float *__restrict v, int64_t dim,
+                                             float *__restrict o) {
   for (int64_t i = 0; i < dim; ++i)
     o[i] = __builtin_fmaf(weight, v[i], o[i]);
 }

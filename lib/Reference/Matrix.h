@@ -22,7 +22,12 @@ struct FloatTensor {
 
   /// Size of axis 0, and the product of the others.
   int64_t numRows() const { return shape.empty() ? 1 : shape.front(); }
-  int64_t rowSize() const { return numRows() ? static_cast<int64_t>(values.size()) / numRows() : 0; }
+  int64_t rowSize() const {
+    int64_t size = 1;
+    for (int64_t dimension : llvm::ArrayRef(shape).drop_front(shape.empty() ? 0 : 1))
+      size *= dimension;
+    return size;
+  }
   llvm::ArrayRef<float> row(int64_t index) const {
     return llvm::ArrayRef(values).slice(index * rowSize(), rowSize());
   }
@@ -45,7 +50,7 @@ ActTensor quantizeActivations(const FloatTensor &x, int64_t group);
 /// A weight [rows, columns], decoded from its source and encoded. Immutable once made.
 class Matrix {
 public:
-  /// Errors: the group does not divide the columns; a value is not finite; a scale overflows. `name` stands in messages.
+  /// Errors: the group does not divide the columns; a value is not finite; a scale overflows; with `name` in them.
   static llvm::Expected<Matrix> create(llvm::ArrayRef<float> values, int64_t rows, int64_t columns,
                                        const Encoding &encoding, llvm::StringRef name);
 

@@ -67,7 +67,8 @@ float quantizeGroup(llvm::ArrayRef<float> x, llvm::MutableArrayRef<int8_t> codes
 Rotation rotationAt(int64_t position, int64_t dim, double theta) {
   Rotation rotation;
   for (int64_t i = 0; i < dim / 2; ++i) {
-    double angle = static_cast<double>(position) * std::pow(theta, -2.0 * static_cast<double>(i) / static_cast<double>(dim));
+    double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(dim);
+    double angle = static_cast<double>(position) * std::pow(theta, exponent);
     rotation.cosines.push_back(static_cast<float>(std::cos(angle)));
     rotation.sines.push_back(static_cast<float>(std::sin(angle)));
   }

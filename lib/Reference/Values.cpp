@@ -2,6 +2,7 @@
 /// \file
 /// Values of the interpreter: how they fit types, and how they are written.
 #include "lib/Reference/Interpreter.h"
+#include "lib/Support/CheckedMath.h"
 #include "lib/Support/Fault.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -18,6 +19,18 @@ static std::string shapeText(llvm::ArrayRef<int64_t> shape, llvm::StringRef elem
   for (int64_t size : shape)
     text += std::to_string(size) + "x";
   return text + element.str() + ">";
+}
+
+/// The shape has as many elements as there are values.
+static bool isFull(llvm::ArrayRef<int64_t> shape, size_t numValues) {
+  uint64_t count = 1;
+  for (int64_t size : shape) {
+    std::optional<uint64_t> product = size < 0 ? std::nullopt : checkedMul(count, size);
+    if (!product)
+      return false;
+    count = *product;
+  }
+  return count == numValues;
 }
 
 static bool shapeFits(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> expected) {
@@ -45,6 +58,11 @@ llvm::Expected<std::shared_ptr<KvCache>> makeCache(moe::CacheType type) {
   std::optional<KvShape> shape = kvShapeOf(type);
   if (!shape)
     return fault("expects a cache of f32, f16 or i8 elements without window");
+  // 2^24 values of one position: far above any model, and a block of 64 still fits in memory.
+  std::optional<uint64_t> keys = checkedMul(shape->heads, shape->keyDim);
+  std::optional<uint64_t> values = checkedMul(shape->heads, shape->valueDim);
+  if (!keys || !values || *keys > (1u << 24) || *values > (1u << 24))
+    return fault("expects at most 2^24 keys and values of one position");
   return std::make_shared<KvCache>(*shape);
 }
 
@@ -68,8 +86,11 @@ bool fits(const RuntimeValue &value, Type type) {
   }
   bool isEncoded = bool(moe::getAct(type));
   if (auto *floats = std::get_if<FloatTensor>(&value))
-    return !isEncoded && tensor.getElementType().isF32() && shapeFits(floats->shape, tensor.getShape());
-  return tensor.getElementType().isInteger(32) && shapeFits(std::get<IntTensor>(value).shape, tensor.getShape());
+    return !isEncoded && tensor.getElementType().isF32() && shapeFits(floats->shape, tensor.getShape()) &&
+           isFull(floats->shape, floats->values.size());
+  const IntTensor &ints = std::get<IntTensor>(value);
+  return tensor.getElementType().isInteger(32) && shapeFits(ints.shape, tensor.getShape()) &&
+         isFull(ints.shape, ints.values.size());
 }
 
 std::string describe(const RuntimeValue &value) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products by hand: rows are looked up, y = x Wᵀ + bias + residual, and each step of a sum is one fma.
 // RUN: %moe-interpret %s --entry @embed | FileCheck %s --check-prefix=EMBED
 // RUN: %moe-interpret %s --entry @linear | FileCheck %s --check-prefix=LINEAR

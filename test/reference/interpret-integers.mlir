@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integer arithmetic by hand: int8 activations, symmetric int4 and int8 weights, sums of codes exact within a group.
 // RUN: %moe-interpret %s --entry @act | FileCheck %s --check-prefix=ACT
 // RUN: %moe-interpret %s --entry @norm | FileCheck %s --check-prefix=NORM

@@ -1,7 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the interpreter cannot do is an error with exit code 1, wrong usage has exit code 2.
 // RUN: not %moe-interpret %s --entry @token 2>&1 | FileCheck %s --check-prefix=TOKEN
 // RUN: not %moe-interpret %s --entry @expert 2>&1 | FileCheck %s --check-prefix=EXPERT
 // RUN: not %moe-interpret %s --entry @call 2>&1 | FileCheck %s --check-prefix=CALL
+// RUN: not %moe-interpret %s --entry @huge 2>&1 | FileCheck %s --check-prefix=HUGE
+// RUN: not %moe-interpret %s --entry @columns 2>&1 | FileCheck %s --check-prefix=COLUMNS
 // RUN: not %moe-interpret %s --entry @argument 2>&1 | FileCheck %s --check-prefix=ARGUMENT
 // RUN: not %moe-interpret %s --entry @nothing 2>&1 | FileCheck %s --check-prefix=NOTHING
 // RUN: not %moe-interpret %s 2>&1 | FileCheck %s --check-prefix=CHOICE
@@ -46,4 +49,18 @@ func.func @call() {
 // ARGUMENT: @argument expects 1 arguments, but got 0
 func.func @argument(%x: index) -> index {
   return %x : index
+}
+
+// HUGE: @huge: 'arith.constant' op expects at most 2^26 values, but got 1099511627776
+func.func @huge() -> tensor<1048576x1048576xf32> {
+  %x = arith.constant dense<1.0> : tensor<1048576x1048576xf32>
+  return %x : tensor<1048576x1048576xf32>
+}
+
+// COLUMNS: @columns: 'moe.rope' op expects columns in heads of 1024, but got tensor<1x0xf32>
+func.func @columns() -> tensor<1x0xf32> {
+  %p = arith.constant 0 : index
+  %x = arith.constant dense<1.0> : tensor<1x0xf32>
+  %y = moe.rope %x, %p {head_dim = 1024, dim = 1024, theta = 4.0 : f64} : tensor<1x0xf32>
+  return %y : tensor<1x0xf32>
 }

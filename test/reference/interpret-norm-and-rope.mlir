@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Norms by hand, over rows and heads, and rotations by known angles.
 // RUN: %moe-interpret %s --entry @norm | FileCheck %s --check-prefix=NORM
 // RUN: %moe-interpret %s --entry @rope | FileCheck %s --check-prefix=ROPE

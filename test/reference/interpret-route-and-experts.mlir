@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Routing by hand: ties go to the lowest index, ranks descend; experts are summed by rank.
 // RUN: %moe-interpret %s --entry @route | FileCheck %s --check-prefix=ROUTE
 // RUN: %moe-interpret %s --entry @router | FileCheck %s --check-prefix=ROUTER
