@@ -158,7 +158,8 @@ OwningOpRef<ModuleOp> buildDescriptorModule(MLIRContext &context, const Descript
     fields.pointer(report);
   };
   Block scratch;
-  OpBuilder scratchBuilder = OpBuilder::atBlockEnd(&scratch);
+  OpBuilder scratchBuilder(&context);
+  scratchBuilder.setInsertionPointToEnd(&scratch);
   ConstantStruct shape(scratchBuilder, loc);
   fill(shape);
   auto global = LLVM::GlobalOp::create(builder, loc, shape.type(), /*isConstant=*/true, LLVM::Linkage::External, "moert_model_v1",

@@ -203,6 +203,9 @@ llvm::Expected<PackPlanOfModule> PackPlanner::run(uint64_t partBytes) {
   if (plan.expertRecordBytes() != uint64_t(integerOf(module, "rt.pack", "record_bytes")))
     return fault("the pack has expert records of " + llvm::Twine(plan.expertRecordBytes()) + " bytes, the plan expects " +
                  llvm::Twine(integerOf(module, "rt.pack", "record_bytes")));
+  if (plan.residentBytes() != uint64_t(integerOf(module, "rt.pack", "resident_bytes")))
+    return fault("the pack has " + llvm::Twine(plan.residentBytes()) + " resident bytes, the plan expects " +
+                 llvm::Twine(integerOf(module, "rt.pack", "resident_bytes")));
   return PackPlanOfModule{std::move(plan), std::move(source), std::move(streamed)};
 }
 

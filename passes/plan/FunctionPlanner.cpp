@@ -116,7 +116,7 @@ FailureOr<Value> FunctionPlanner::weightView(Operation *user, Value value) {
 }
 
 FailureOr<Value> FunctionPlanner::inPlace(Operation *op, Value residual) {
-  if (!residual.hasOneUse())
+  if (llvm::any_of(residual.getUsers(), [&](Operation *user) { return op->isBeforeInBlock(user); }))
     return op->emitOpError("expects a residual whose last use is the addition, so that it can be summed in place");
   return viewsOf.lookup(residual).front();
 }

@@ -81,7 +81,7 @@ struct PlaceWeights : moe::impl::PlaceWeightsBase<PlaceWeights> {
     auto put = [&](StringRef key, int64_t value) { pack.push_back(builder.getNamedAttr(key, builder.getI64IntegerAttr(value))); };
     if (failed(placeTables(module, resident, put)))
       return signalPassFailure();
-    put("resident_bytes", resident.end(MOEPACK_PAGE_BYTES));
+    put("resident_bytes", resident.end(MOEPACK_TENSOR_ALIGN));
     put("record_bytes", recordBytes);
     put("num_expert_records", numRecords);
     put("num_tables", numTables);
