@@ -103,9 +103,9 @@ void buildPhasePipeline(OpPassManager &manager, Phase phase) {
 }
 
 void registerDialects(DialectRegistry &registry) {
-  registry.insert<moe::MoeDialect, rt::RtDialect, arith::ArithDialect, func::FuncDialect, scf::SCFDialect, vector::VectorDialect,
-                  memref::MemRefDialect, math::MathDialect, LLVM::LLVMDialect, arm_neon::ArmNeonDialect,
-                  x86vector::X86VectorDialect>();
+  registry.insert<moe::MoeDialect, rt::RtDialect, arith::ArithDialect, func::FuncDialect, scf::SCFDialect,
+                  vector::VectorDialect, memref::MemRefDialect, math::MathDialect, LLVM::LLVMDialect,
+                  arm_neon::ArmNeonDialect, x86vector::X86VectorDialect>();
 }
 
 void registerPasses() {
@@ -116,7 +116,8 @@ void registerPasses() {
   moe::registerVerifyPasses();
   mlir::registerTransformsPasses();
   for (const PhaseEntry &entry : kPhases)
-    PassPipelineRegistration<>(("moe-stage-" + std::string(entry.name)), ("the stage " + std::string(entry.name)).c_str(),
+    PassPipelineRegistration<>(("moe-stage-" + std::string(entry.name)),
+                               ("the stage " + std::string(entry.name)).c_str(),
                                [phase = entry.phase](OpPassManager &manager) { buildPhasePipeline(manager, phase); });
 }
 

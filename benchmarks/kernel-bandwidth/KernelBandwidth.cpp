@@ -68,8 +68,8 @@ int main(int argc, char **argv) {
       return 1;
     void *library = dlopen("./kernel-bandwidth.so", RTLD_NOW);
     using I = int64_t;
-    auto *kernel = reinterpret_cast<void (*)(void *, void *, void *, void *, void *, I, I, I, I)>(
-        dlsym(library, "kernel"));
+    auto *kernel =
+        reinterpret_cast<void (*)(void *, void *, void *, void *, void *, I, I, I, I)>(dlsym(library, "kernel"));
     size_t size = (size_t)matrixBytes(spec.matrix, LayoutFamily::X86);
     auto *weights = static_cast<uint8_t *>(std::aligned_alloc(4096, (size + 4095) / 4096 * 4096));
     std::memset(weights, 0x11, size);
@@ -78,9 +78,8 @@ int main(int argc, char **argv) {
     std::vector<int32_t> sums(2048 / group, 3 * group);
     volatile uint64_t sink = 0;
     double read = secondsOf([&] { sink = sink + readAll(weights, size); });
-    double product = secondsOf([&] {
-      kernel(weights, codes.data(), scales.data(), sums.data(), y.data(), 1, 0, 0, spec.numTiles());
-    });
+    double product = secondsOf(
+        [&] { kernel(weights, codes.data(), scales.data(), sums.data(), y.data(), 1, 0, 0, spec.numTiles()); });
     llvm::outs() << llvm::formatv("{0} group {1}: {2:f1} GB/s, read loop {3:f1} GB/s, ratio {4:f2}\n",
                                   encoding == WeightEncoding::i4 ? "i4" : "i8", group, size / product * 1e-9,
                                   size / read * 1e-9, read / product);

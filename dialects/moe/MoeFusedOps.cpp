@@ -50,8 +50,8 @@ LogicalResult moe::verifyRouting(Operation *op, int64_t tokens, int64_t experts,
   if (k < 1 || k > experts)
     return op->emitOpError("expects 1 to ") << experts << " experts per token, but got " << k;
   if (weights.getShape() != ArrayRef<int64_t>({tokens, k}) || ids.getShape() != weights.getShape())
-    return op->emitOpError("expects weights and ids of ") << k << " columns, one row a token, but got " << weights
-                                                          << " and " << ids;
+    return op->emitOpError("expects weights and ids of ")
+           << k << " columns, one row a token, but got " << weights << " and " << ids;
   return success();
 }
 
@@ -102,9 +102,8 @@ LogicalResult RopeAppendOp::verify() {
            << cache.getQkDim() << ", keys with " << keys << " and values with " << values << " columns, but got "
            << getQ().getType() << ", " << getK().getType() << ", " << getV().getType();
   // (C2)
-  if (bool(getQNorm()) != bool(getKNorm()) ||
-      (getQNorm() && (getQNorm().getType().getDimSize(0) != cache.getQkDim() ||
-                      getKNorm().getType().getDimSize(0) != cache.getQkDim())))
+  if (bool(getQNorm()) != bool(getKNorm()) || (getQNorm() && (getQNorm().getType().getDimSize(0) != cache.getQkDim() ||
+                                                              getKNorm().getType().getDimSize(0) != cache.getQkDim())))
     return emitOpError("expects both norms or none, of length ") << cache.getQkDim();
   // (C3)
   if (getDim() < 2 || getDim() % 2 || static_cast<int64_t>(getDim()) > cache.getQkDim())

@@ -58,8 +58,8 @@ LogicalResult LinearOp::verify() {
     return failure();
   // (C3)
   if (getBias() && getBias().getType().getDimSize(0) != getW().getType().getDimSize(0))
-    return emitOpError("expects a bias of ") << getW().getType().getDimSize(0) << " values, but got "
-                                             << getBias().getType();
+    return emitOpError("expects a bias of ")
+           << getW().getType().getDimSize(0) << " values, but got " << getBias().getType();
   if (getResidual() && getResidual().getType() != getY().getType())
     return emitOpError("expects a residual of type ") << getY().getType() << ", but got " << getResidual().getType();
   return success();

@@ -93,9 +93,9 @@ LogicalResult ComputeOp::verify() {
       return emitOpError("expects the key '") << key << "' in the spec of kind " << stringifyKind(getKind());
   // (C2)
   if (getIns().size() < needs.numIns || getOuts().size() < needs.numOuts)
-    return emitOpError("expects at least ") << needs.numIns << " ins and " << needs.numOuts << " outs for kind "
-                                            << stringifyKind(getKind()) << ", but got " << getIns().size() << " and "
-                                            << getOuts().size();
+    return emitOpError("expects at least ")
+           << needs.numIns << " ins and " << needs.numOuts << " outs for kind " << stringifyKind(getKind())
+           << ", but got " << getIns().size() << " and " << getOuts().size();
   return success();
 }
 

@@ -24,7 +24,8 @@ static moert_status tell(const moert_api *api, moert_model *model, const char *p
   if (status != MOERT_STATUS_OK)
     return status;
   if (count > kMaxPromptIds) {
-    snprintf(error->message, sizeof error->message, "the prompt has %zu tokens, at most %d are taken", count, kMaxPromptIds);
+    snprintf(error->message, sizeof error->message, "the prompt has %zu tokens, at most %d are taken", count,
+             kMaxPromptIds);
     return MOERT_STATUS_INVALID_ARGUMENT;
   }
   status = api->session_create(model, &session, error);

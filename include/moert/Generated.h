@@ -65,7 +65,8 @@ typedef struct moert_calls {
   uint32_t reserved;
   /// 8: runs `kernel` over [0, num_tiles), on all threads of the pool when num_tiles > 1 (that is one join).
   int32_t (*launch)(moert_context *context, moert_kernel kernel, void *const *args, int64_t num_tiles);
-  /// 16: copies row tokens[i] of streamed table `table` to destination + i * row_bytes, for i < n; checks row checksums.
+  /// 16: copies row tokens[i] of streamed table `table` to destination + i * row_bytes, for i < n; checks row
+  /// checksums.
   int32_t (*read_rows)(moert_context *context, int32_t table, uint8_t *destination);
   /// 24: tells the pager which experts the tokens of this call need: ids[n * top_k], row-major by token, by rank.
   int32_t (*begin_experts)(moert_context *context, int32_t layer, const int32_t *ids, int32_t top_k);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /// \file
 /// The weight pack on disk (`.moepack`): header, directory, tensor table, then records. Little-endian. A record is what
-/// is read at once: the resident tensors, one expert, or a table of rows. Offsets are in the concatenation of all parts.
-/// Main source: docs/pack-format.md.
+/// is read at once: the resident tensors, one expert, or a table of rows. Offsets are in the concatenation of all
+/// parts. Main source: docs/pack-format.md.
 #ifndef MOERT_PACKFORMAT_H
 #define MOERT_PACKFORMAT_H
 
@@ -50,12 +50,12 @@ typedef struct moepack_header {
 } moepack_header;
 
 typedef struct moepack_record {
-  uint32_t kind;   /* moepack_record_kind */
-  int32_t layer;   /* -1 = none */
-  int32_t expert;  /* -1 = none */
-  uint32_t part;   /* index of the part that holds the record */
-  uint64_t offset; /* in the concatenation of all parts */
-  uint64_t bytes;  /* payload; an expert record is padded with zeros to a multiple of the page size, included here */
+  uint32_t kind;      /* moepack_record_kind */
+  int32_t layer;      /* -1 = none */
+  int32_t expert;     /* -1 = none */
+  uint32_t part;      /* index of the part that holds the record */
+  uint64_t offset;    /* in the concatenation of all parts */
+  uint64_t bytes;     /* payload; an expert record is padded with zeros to a multiple of the page size, included here */
   uint64_t row_bytes; /* RECORD_ROWS: payload of a row, without its checksum; else 0 */
   uint64_t checksum;  /* XXH3-64 of `bytes` bytes at `offset` */
 } moepack_record;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /// \file
-/// The C API of a compiled model. An app loads the generated `.so` (dlopen or link), calls `moert_get_api`, and uses the
-/// table it returns; several models can live in one process. No function aborts, throws or prints: every failure is a
-/// status and a message. Main source: docs/c-api.md.
+/// The C API of a compiled model. An app loads the generated `.so` (dlopen or link), calls `moert_get_api`, and uses
+/// the table it returns; several models can live in one process. No function aborts, throws or prints: every failure is
+/// a status and a message. Main source: docs/c-api.md.
 #ifndef MOERT_MOERT_H
 #define MOERT_MOERT_H
 
@@ -44,15 +44,15 @@ typedef struct moert_session moert_session;
 /// Zero-initialize, set struct_bytes, then what you need.
 typedef struct moert_open_options {
   uint32_t struct_bytes;
-  uint32_t threads;       /* compute threads, the caller's included; 0 = performance cores (host: all cores) */
-  const char *pack_path;  /* the pack, or NULL to use pack_fd */
-  int32_t pack_fd;        /* used when pack_path is NULL; not closed; a pack of several parts needs a path */
-  uint32_t reader_lanes;  /* reader threads; 0 = 2 */
-  uint64_t pack_offset;   /* where the pack starts inside the file */
-  uint64_t pack_bytes;    /* 0 = to the end of the file */
-  uint64_t budget_bytes;  /* 0 = the default stored at compile time */
-  uint32_t context;       /* 0 = compiled context; else <= it */
-  uint32_t max_sessions;  /* sessions the budget makes room for; 0 = 1 */
+  uint32_t threads;      /* compute threads, the caller's included; 0 = performance cores (host: all cores) */
+  const char *pack_path; /* the pack, or NULL to use pack_fd */
+  int32_t pack_fd;       /* used when pack_path is NULL; not closed; a pack of several parts needs a path */
+  uint32_t reader_lanes; /* reader threads; 0 = 2 */
+  uint64_t pack_offset;  /* where the pack starts inside the file */
+  uint64_t pack_bytes;   /* 0 = to the end of the file */
+  uint64_t budget_bytes; /* 0 = the default stored at compile time */
+  uint32_t context;      /* 0 = compiled context; else <= it */
+  uint32_t max_sessions; /* sessions the budget makes room for; 0 = 1 */
 } moert_open_options;
 
 /// Bytes by class, for the options given. `plan_bytes` is the most that this library adds to the process.
@@ -65,9 +65,9 @@ typedef struct moert_plan_info {
   uint64_t arena_bytes;
   uint64_t kv_bytes; /* at full context */
   uint64_t state_bytes;
-  uint64_t slot_bytes;     /* size of one page slot */
-  uint64_t num_slots;      /* page slots under that budget */
-  uint64_t num_experts;    /* expert records of the model */
+  uint64_t slot_bytes;  /* size of one page slot */
+  uint64_t num_slots;   /* page slots under that budget */
+  uint64_t num_experts; /* expert records of the model */
   uint64_t min_slots;
   uint64_t code_bytes;     /* mapped bytes of the .so */
   uint64_t overhead_bytes; /* thread stacks, directory, tables, reader buffers, session bookkeeping */
@@ -132,8 +132,8 @@ typedef int32_t (*moert_logits_callback)(void *user, uint64_t position, const fl
 
 typedef struct moert_generate_options {
   uint32_t struct_bytes;
-  uint32_t max_tokens; /* 0 = until stop or context */
-  uint32_t chunk;      /* prefill chunk; 0 = the compiled maximum */
+  uint32_t max_tokens;  /* 0 = until stop or context */
+  uint32_t chunk;       /* prefill chunk; 0 = the compiled maximum */
   uint32_t ignore_stop; /* 1: stop tokens are ordinary */
   moert_sampler_options sampler;
   moert_text_callback on_text;     /* may be NULL */

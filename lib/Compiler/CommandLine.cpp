@@ -78,7 +78,8 @@ Flag fromFlag(CompileOptions &options) {
             options.fromFile = values[1].str();
             if (!options.from)
               return fault("is '" + values[0] + "', expects one of " + phaseNames());
-            return options.from == Phase::Link ? fault("is link, after which there is no step") : llvm::Error::success();
+            return options.from == Phase::Link ? fault("is link, after which there is no step")
+                                               : llvm::Error::success();
           }};
 }
 
@@ -100,7 +101,8 @@ llvm::Error checkCompile(const CompileOptions &options, const std::vector<std::s
       return fault("--target names '" + name + "' twice");
   }
   if (options.chunk && options.context && *options.chunk > *options.context)
-    return fault("--chunk is " + llvm::Twine(*options.chunk) + ", expects at most --context " + llvm::Twine(*options.context));
+    return fault("--chunk is " + llvm::Twine(*options.chunk) + ", expects at most --context " +
+                 llvm::Twine(*options.context));
   return llvm::Error::success();
 }
 
@@ -109,22 +111,21 @@ int runCompile(llvm::ArrayRef<llvm::StringRef> words, llvm::StringRef program) {
   std::vector<std::string> positional;
   std::string targets;
   constexpr uint64_t kMaxContext = uint64_t(1) << 22, kMaxChunk = 4096;
-  std::vector<Flag> flags = {
-      text("--target", targets),
-      choice("--quant", "f32|int8|int4|mixed", options.quant),
-      choice("--group", "auto|32|64|128", options.group),
-      choice("--kv", "f32|f16|int8", options.kv),
-      number("--context", 1, kMaxContext, [&](uint64_t value) { options.context = value; }),
-      number("--chunk", 1, kMaxChunk, [&](uint64_t value) { options.chunk = value; }),
-      size("--memory", [&](uint64_t value) { options.memoryBytes = value; }),
-      size("--part-size", [&](uint64_t value) { options.partBytes = value; }),
-      number("--threads", 1, 256, [&](uint64_t value) { options.threads = value; }),
-      text("--pack", options.pack),
-      phaseFlag("--to", options.to),
-      fromFlag(options),
-      text("--dump-phases-to", options.dumpFolder),
-      text("-o", options.output),
-      flag("--quiet", options.isQuiet)};
+  std::vector<Flag> flags = {text("--target", targets),
+                             choice("--quant", "f32|int8|int4|mixed", options.quant),
+                             choice("--group", "auto|32|64|128", options.group),
+                             choice("--kv", "f32|f16|int8", options.kv),
+                             number("--context", 1, kMaxContext, [&](uint64_t value) { options.context = value; }),
+                             number("--chunk", 1, kMaxChunk, [&](uint64_t value) { options.chunk = value; }),
+                             size("--memory", [&](uint64_t value) { options.memoryBytes = value; }),
+                             size("--part-size", [&](uint64_t value) { options.partBytes = value; }),
+                             number("--threads", 1, 256, [&](uint64_t value) { options.threads = value; }),
+                             text("--pack", options.pack),
+                             phaseFlag("--to", options.to),
+                             fromFlag(options),
+                             text("--dump-phases-to", options.dumpFolder),
+                             text("-o", options.output),
+                             flag("--quiet", options.isQuiet)};
   if (llvm::Error error = readFlags(words, flags, positional))
     return fail(kWrongUsage, std::move(error));
   llvm::SmallVector<llvm::StringRef> names;
@@ -153,7 +154,8 @@ int runReport(llvm::ArrayRef<llvm::StringRef> words) {
     return fail(kInputAtFault, bytes.takeError());
   auto report = sectionText(*bytes, positional[0], kReportSection);
   if (!report)
-    return fail(kInputAtFault, fault("'" + positional[0] + "' is no compiled model: " + llvm::toString(report.takeError())));
+    return fail(kInputAtFault,
+                fault("'" + positional[0] + "' is no compiled model: " + llvm::toString(report.takeError())));
   llvm::StringRef json = llvm::StringRef(*report).rtrim('\0');
   auto lines = formatReport(json);
   if (!lines)
@@ -166,16 +168,17 @@ int runEvaluate(llvm::ArrayRef<llvm::StringRef> words) {
   EvaluateOptions options;
   std::vector<std::string> positional;
   bool isJson = false, isQuiet = false;
-  std::vector<Flag> flags = {text("--text", options.textFile),
-                             text("--ids", options.idsFile),
-                             number("--window", 2, uint64_t(1) << 22, [&](uint64_t value) { options.window = value; }),
-                             number("--max-tokens", 2, uint64_t(1) << 40, [&](uint64_t value) { options.maxTokens = value; }),
-                             number("--threads", 1, 64, [&](uint64_t value) { options.threads = value; }),
-                             text("--reference", options.reference),
-                             text("--pack", options.modelPack),
-                             text("--reference-pack", options.referencePack),
-                             flag("--json", isJson),
-                             flag("--quiet", isQuiet)};
+  std::vector<Flag> flags = {
+      text("--text", options.textFile),
+      text("--ids", options.idsFile),
+      number("--window", 2, uint64_t(1) << 22, [&](uint64_t value) { options.window = value; }),
+      number("--max-tokens", 2, uint64_t(1) << 40, [&](uint64_t value) { options.maxTokens = value; }),
+      number("--threads", 1, 64, [&](uint64_t value) { options.threads = value; }),
+      text("--reference", options.reference),
+      text("--pack", options.modelPack),
+      text("--reference-pack", options.referencePack),
+      flag("--json", isJson),
+      flag("--quiet", isQuiet)};
   llvm::Error error = readFlags(words, flags, positional);
   if (!error && positional.size() != 1)
     error = fault("evaluate expects one OUT.so, but got " + llvm::Twine(positional.size()));
@@ -193,7 +196,8 @@ int runEvaluate(llvm::ArrayRef<llvm::StringRef> words) {
   }
   llvm::outs() << "perplexity " << result->perplexity << " over " << result->positions << " positions\n";
   if (result->hasReference)
-    llvm::outs() << "KL divergence " << result->klMean << " (p99 " << result->klP99 << "), same top-1 " << result->top1Agreement << "\n";
+    llvm::outs() << "KL divergence " << result->klMean << " (p99 " << result->klP99 << "), same top-1 "
+                 << result->top1Agreement << "\n";
   return 0;
 }
 
@@ -213,7 +217,8 @@ int runCommandLine(int argc, char **argv) {
   llvm::ArrayRef<llvm::StringRef> rest = words;
   if (words.empty())
     return fail(kWrongUsage, fault("a command is missing: compile, report, evaluate or targets"));
-  if (llvm::any_of(words, [](llvm::StringRef word) { return word == "--help" || word == "-h"; }) || words[0] == "help") {
+  if (llvm::any_of(words, [](llvm::StringRef word) { return word == "--help" || word == "-h"; }) ||
+      words[0] == "help") {
     llvm::outs() << kHelp;
     return 0;
   }
@@ -230,7 +235,8 @@ int runCommandLine(int argc, char **argv) {
     return runEvaluate(rest);
   if (words[0] == "targets")
     return runTargets();
-  return fail(kWrongUsage, fault("unknown command '" + words[0] + "'; valid commands are compile, report, evaluate, targets"));
+  return fail(kWrongUsage,
+              fault("unknown command '" + words[0] + "'; valid commands are compile, report, evaluate, targets"));
 }
 
 } // namespace moec

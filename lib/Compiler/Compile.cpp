@@ -56,7 +56,9 @@ private:
     bool isResumedPack = false;
   };
 
-  bool isWanted(Phase phase) const { return (!options.from || phase > *options.from) && (!options.to || phase <= *options.to); }
+  bool isWanted(Phase phase) const {
+    return (!options.from || phase > *options.from) && (!options.to || phase <= *options.to);
+  }
   llvm::Expected<OwningOpRef<ModuleOp>> importModel(const TargetDescription &target);
   llvm::Expected<Build> resume();
   llvm::Error runPasses(Build &build, Phase phase);
@@ -152,7 +154,8 @@ llvm::Error Compiler::emit(Build &build) {
     names.push_back(attribute.getName());
   for (StringAttr name : names)
     (*code)->removeAttr(name);
-  ObjectOptions object{target->triple, target->cpu, target->features, kMetadataSection.str(), printMetadata(*build.module)};
+  ObjectOptions object{target->triple, target->cpu, target->features, kMetadataSection.str(),
+                       printMetadata(*build.module)};
   auto bytes = emitObject(*code, object);
   if (!bytes) {
     llvm::Error error = bytes.takeError();
@@ -164,13 +167,15 @@ llvm::Error Compiler::emit(Build &build) {
 
 llvm::Error Compiler::writeStep(const Build &build, Phase phase) {
   bool isLast = options.to == phase;
-  std::string text = phase < Phase::Object ? printModule(*build.module) : std::string(build.object.begin(), build.object.end());
+  std::string text =
+      phase < Phase::Object ? printModule(*build.module) : std::string(build.object.begin(), build.object.end());
   auto write = [&](const std::string &path) -> llvm::Error {
     auto file = outputs.add(path);
     return file ? (*file)->write(text) : file.takeError();
   };
   if (isLast)
-    if (llvm::Error error = write(phase == Phase::Object ? build.prefix + ".o" : build.prefix + "." + phaseName(phase).str() + ".mlir"))
+    if (llvm::Error error =
+            write(phase == Phase::Object ? build.prefix + ".o" : build.prefix + "." + phaseName(phase).str() + ".mlir"))
       return error;
   if (options.dumpFolder.empty())
     return llvm::Error::success();
@@ -178,7 +183,8 @@ llvm::Error Compiler::writeStep(const Build &build, Phase phase) {
     return fault("cannot make the folder '" + options.dumpFolder + "' (--dump-phases-to): " + code.message());
   std::string stem = llvm::sys::path::filename(build.prefix).str();
   std::string number = std::to_string(static_cast<int>(phase) + 1);
-  std::string name = phase == Phase::Object ? stem + ".o" : number + "-" + stem + "." + phaseName(phase).str() + ".mlir";
+  std::string name =
+      phase == Phase::Object ? stem + ".o" : number + "-" + stem + "." + phaseName(phase).str() + ".mlir";
   return write(options.dumpFolder + "/" + name);
 }
 
@@ -203,7 +209,8 @@ llvm::Error Compiler::packAndLink(std::vector<Build> &builds) {
   std::map<LayoutFamily, std::pair<std::string, Digest128>> packs;
   std::vector<LayoutFamily> families;
   for (Build &build : builds)
-    families.push_back(textOf(*build.module, "moe.target", "family") == "arm64" ? LayoutFamily::Arm64 : LayoutFamily::X86);
+    families.push_back(textOf(*build.module, "moe.target", "family") == "arm64" ? LayoutFamily::Arm64
+                                                                                : LayoutFamily::X86);
   bool hasBoth = llvm::is_contained(families, LayoutFamily::Arm64) && llvm::is_contained(families, LayoutFamily::X86);
   for (auto [build, family] : llvm::zip_equal(builds, families)) {
     auto pack = planPack(*build.module, options.partBytes);
@@ -218,7 +225,10 @@ llvm::Error Compiler::packAndLink(std::vector<Build> &builds) {
     } else if (auto found = packs.find(family); found != packs.end()) {
       weightsId = found->second.second;
     } else {
-      std::string path = !options.pack.empty() ? options.pack : options.output + (hasBoth ? family == LayoutFamily::Arm64 ? ".arm64" : ".x86" : "") + ".moepack";
+      std::string path =
+          !options.pack.empty()
+              ? options.pack
+              : options.output + (hasBoth ? family == LayoutFamily::Arm64 ? ".arm64" : ".x86" : "") + ".moepack";
       auto written = writePackOf(build, *pack, path);
       if (!written)
         return written.takeError();
@@ -228,7 +238,8 @@ llvm::Error Compiler::packAndLink(std::vector<Build> &builds) {
     if (!isWanted(Phase::Link)) {
       // The object stays beside the pack: link resumes from both.
       auto file = outputs.add(build.prefix + ".o");
-      if (llvm::Error error = file ? (*file)->write(llvm::StringRef(build.object.data(), build.object.size())) : file.takeError())
+      if (llvm::Error error =
+              file ? (*file)->write(llvm::StringRef(build.object.data(), build.object.size())) : file.takeError())
         return error;
       continue;
     }
@@ -267,7 +278,8 @@ llvm::Error Compiler::run() {
       builds.push_back(std::move(build));
     }
   }
-  for (Phase phase : {Phase::Import, Phase::Graph, Phase::Quantize, Phase::Fuse, Phase::Plan, Phase::Lower, Phase::Object}) {
+  for (Phase phase :
+       {Phase::Import, Phase::Graph, Phase::Quantize, Phase::Fuse, Phase::Plan, Phase::Lower, Phase::Object}) {
     if (!isWanted(phase))
       continue;
     for (Build &build : builds) {

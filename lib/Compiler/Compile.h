@@ -12,8 +12,8 @@
 namespace moec {
 
 /// Runs the steps that `options` asks for. All outputs appear together when everything has succeeded, or none does.
-/// Progress goes to `progress`. `programFolder` is the folder of the running program: the runtime archives are beside it.
-/// Errors: one text that names the file, tensor, pass or flag at fault.
+/// Progress goes to `progress`. `programFolder` is the folder of the running program: the runtime archives are beside
+/// it. Errors: one text that names the file, tensor, pass or flag at fault.
 llvm::Error compile(const CompileOptions &options, llvm::StringRef programFolder, llvm::raw_ostream &progress);
 
 } // namespace moec

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The data symbol `moert_model_v1`, field by field in the order of the ABI header. Main source: include/moert/Generated.h.
+/// The data symbol `moert_model_v1`, field by field in the order of the ABI header. Main source:
+/// include/moert/Generated.h.
 #include "lib/Compiler/Descriptor.h"
 
 #include "lib/Compiler/ModuleFiles.h"
@@ -36,8 +37,10 @@ DescriptorContent describeModule(ModuleOp module) {
   d.head_rows = static_cast<uint32_t>(plan("head_rows"));
   d.hidden_offset = plan("hidden_offset");
   d.logits_offset = plan("logits_offset");
-  d.plan = {plan("arena_bytes"),  plan("resident_bytes"),     plan("kv_block_bytes"), plan("state_bytes"),
-            plan("record_bytes"), plan("num_expert_records"), plan("min_slots"),      static_cast<uint64_t>(integerOf(module, "moe.options", "memory_bytes"))};
+  d.plan = {plan("arena_bytes"),    plan("resident_bytes"),
+            plan("kv_block_bytes"), plan("state_bytes"),
+            plan("record_bytes"),   plan("num_expert_records"),
+            plan("min_slots"),      static_cast<uint64_t>(integerOf(module, "moe.options", "memory_bytes"))};
   d.generation.temperature = static_cast<float>(realOf(module, "moe.generation", "temperature"));
   d.generation.top_p = static_cast<float>(realOf(module, "moe.generation", "top_p"));
   d.generation.top_k = static_cast<int32_t>(integerOf(module, "moe.generation", "top_k"));
@@ -59,7 +62,9 @@ public:
     Type type = builder.getIntegerType(bits);
     add(LLVM::ConstantOp::create(builder, loc, type, builder.getIntegerAttr(type, APInt(bits, value))));
   }
-  void real(float value) { add(LLVM::ConstantOp::create(builder, loc, builder.getF32Type(), builder.getF32FloatAttr(value))); }
+  void real(float value) {
+    add(LLVM::ConstantOp::create(builder, loc, builder.getF32Type(), builder.getF32FloatAttr(value)));
+  }
   void bytes(llvm::ArrayRef<uint8_t> values) {
     for (uint8_t value : values)
       integer(8, value);
@@ -92,8 +97,8 @@ private:
 };
 
 /// A private constant of bytes; empty content gives no symbol.
-std::string addBytes(OpBuilder &builder, Location loc, llvm::StringRef name, llvm::StringRef content, uint64_t alignment,
-                     llvm::StringRef section = "") {
+std::string addBytes(OpBuilder &builder, Location loc, llvm::StringRef name, llvm::StringRef content,
+                     uint64_t alignment, llvm::StringRef section = "") {
   if (content.empty())
     return "";
   auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), content.size());
@@ -137,11 +142,12 @@ OwningOpRef<ModuleOp> buildDescriptorModule(MLIRContext &context, const Descript
     fields.pointer(targetName);
     fields.bytes(d.plan_id);
     fields.bytes(d.weights_id);
-    for (uint32_t value : {d.vocab_size, d.hidden_size, d.num_layers, d.num_experts, d.top_k, d.context, d.max_chunk, d.head_rows})
+    for (uint32_t value :
+         {d.vocab_size, d.hidden_size, d.num_layers, d.num_experts, d.top_k, d.context, d.max_chunk, d.head_rows})
       fields.integer(32, value);
-    for (uint64_t value : {d.hidden_offset, d.logits_offset, d.plan.arena_bytes, d.plan.resident_bytes, d.plan.kv_block_bytes,
-                           d.plan.state_bytes, d.plan.record_bytes, d.plan.num_expert_records, d.plan.min_slots,
-                           d.plan.default_budget_bytes})
+    for (uint64_t value : {d.hidden_offset, d.logits_offset, d.plan.arena_bytes, d.plan.resident_bytes,
+                           d.plan.kv_block_bytes, d.plan.state_bytes, d.plan.record_bytes, d.plan.num_expert_records,
+                           d.plan.min_slots, d.plan.default_budget_bytes})
       fields.integer(64, value);
     fields.integer(32, content.tables.size());
     fields.integer(32, 0);
@@ -162,8 +168,8 @@ OwningOpRef<ModuleOp> buildDescriptorModule(MLIRContext &context, const Descript
   scratchBuilder.setInsertionPointToEnd(&scratch);
   ConstantStruct shape(scratchBuilder, loc);
   fill(shape);
-  auto global = LLVM::GlobalOp::create(builder, loc, shape.type(), /*isConstant=*/true, LLVM::Linkage::External, "moert_model_v1",
-                                       Attribute(), /*alignment=*/16);
+  auto global = LLVM::GlobalOp::create(builder, loc, shape.type(), /*isConstant=*/true, LLVM::Linkage::External,
+                                       "moert_model_v1", Attribute(), /*alignment=*/16);
   Block *body = builder.createBlock(&global.getInitializerRegion());
   builder.setInsertionPointToEnd(body);
   ConstantStruct fields(builder, loc);

@@ -50,7 +50,8 @@ llvm::Expected<std::vector<int32_t>> readIds(llvm::StringRef path, uint32_t voca
   for (const Json &value : *array) {
     auto id = value.asInt64();
     if (!id || *id < 0 || *id >= int64_t(vocabSize))
-      return fault(path + ": id number " + llvm::Twine(ids.size()) + " is " + value.describe() + ", expects 0 to " + llvm::Twine(vocabSize - 1));
+      return fault(path + ": id number " + llvm::Twine(ids.size()) + " is " + value.describe() + ", expects 0 to " +
+                   llvm::Twine(vocabSize - 1));
     ids.push_back(static_cast<int32_t>(*id));
   }
   return ids;
@@ -119,7 +120,8 @@ llvm::Expected<EvaluateResult> evaluate(const EvaluateOptions &options, llvm::ra
       return opened.takeError();
     reference.emplace(std::move(*opened));
     if (reference->vocabSize() != model->vocabSize())
-      return fault("the reference has a vocabulary of " + llvm::Twine(reference->vocabSize()) + ", the model of " + llvm::Twine(model->vocabSize()));
+      return fault("the reference has a vocabulary of " + llvm::Twine(reference->vocabSize()) + ", the model of " +
+                   llvm::Twine(model->vocabSize()));
   }
   std::vector<int32_t> ids;
   if (!options.idsFile.empty()) {
@@ -141,10 +143,12 @@ llvm::Expected<EvaluateResult> evaluate(const EvaluateOptions &options, llvm::ra
   if (ids.size() < 2)
     return fault("evaluation needs at least two tokens, but got " + llvm::Twine(ids.size()));
   if (options.window < 2 || options.window > model->context())
-    return fault("--window is " + llvm::Twine(options.window) + ", expects 2 to the context " + llvm::Twine(model->context()));
+    return fault("--window is " + llvm::Twine(options.window) + ", expects 2 to the context " +
+                 llvm::Twine(model->context()));
   Evaluation evaluation(*model, reference ? &*reference : nullptr);
   size_t numWindows = (ids.size() + options.window - 1) / options.window, done = 0;
-  for (llvm::ArrayRef<int32_t> rest = ids; rest.size() >= 2; rest = rest.drop_front(std::min<size_t>(rest.size(), options.window))) {
+  for (llvm::ArrayRef<int32_t> rest = ids; rest.size() >= 2;
+       rest = rest.drop_front(std::min<size_t>(rest.size(), options.window))) {
     if (llvm::Error error = evaluation.addWindow(rest.take_front(options.window)))
       return std::move(error);
     progress << "moec: evaluate window " << ++done << " of " << numWindows << "\n";

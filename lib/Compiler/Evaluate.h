@@ -14,11 +14,11 @@
 namespace moec {
 
 struct EvaluateOptions {
-  std::string model, reference;       ///< `.so` files of this machine; no reference: empty
+  std::string model, reference;         ///< `.so` files of this machine; no reference: empty
   std::string modelPack, referencePack; ///< empty: beside the `.so`
-  std::string textFile, idsFile;      ///< one of them
-  uint64_t window = 512;              ///< tokens
-  uint64_t maxTokens = 0;             ///< 0: all
+  std::string textFile, idsFile;        ///< one of them
+  uint64_t window = 512;                ///< tokens
+  uint64_t maxTokens = 0;               ///< 0: all
   uint32_t threads = 0;
 };
 

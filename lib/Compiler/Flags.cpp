@@ -11,7 +11,8 @@
 
 namespace moec {
 
-llvm::Error readFlags(llvm::ArrayRef<llvm::StringRef> words, llvm::ArrayRef<Flag> flags, std::vector<std::string> &positional) {
+llvm::Error readFlags(llvm::ArrayRef<llvm::StringRef> words, llvm::ArrayRef<Flag> flags,
+                      std::vector<std::string> &positional) {
   llvm::StringSet<> seen;
   for (size_t index = 0; index < words.size(); ++index) {
     llvm::StringRef word = words[index];
@@ -35,7 +36,8 @@ llvm::Error readFlags(llvm::ArrayRef<llvm::StringRef> words, llvm::ArrayRef<Flag
     while (values.size() < flag->numValues && index + 1 < words.size())
       values.push_back(words[++index]);
     if (values.size() != flag->numValues)
-      return fault(name + " expects " + llvm::Twine(flag->numValues) + (flag->numValues == 1 ? " value" : " values") + ", but got " + llvm::Twine(values.size()));
+      return fault(name + " expects " + llvm::Twine(flag->numValues) + (flag->numValues == 1 ? " value" : " values") +
+                   ", but got " + llvm::Twine(values.size()));
     if (llvm::Error error = flag->set(values))
       return fault(name + " " + llvm::toString(std::move(error)));
   }
@@ -66,7 +68,8 @@ Flag number(const char *name, uint64_t smallest, uint64_t largest, std::function
   return {name, 1, [=](llvm::ArrayRef<llvm::StringRef> values) -> llvm::Error {
             uint64_t value = 0;
             if (values[0].getAsInteger(10, value) || value < smallest || value > largest)
-              return fault("is '" + values[0] + "', expects a whole number from " + llvm::Twine(smallest) + " to " + llvm::Twine(largest));
+              return fault("is '" + values[0] + "', expects a whole number from " + llvm::Twine(smallest) + " to " +
+                           llvm::Twine(largest));
             set(value);
             return llvm::Error::success();
           }};

@@ -24,7 +24,8 @@ struct Flag {
 
 /// Reads `words`; words that are not flags go to `positional`. `--flag=value` is the same as `--flag value`.
 /// Errors: unknown flags (with the known ones), a flag given twice, missing values, what `set` refuses.
-llvm::Error readFlags(llvm::ArrayRef<llvm::StringRef> words, llvm::ArrayRef<Flag> flags, std::vector<std::string> &positional);
+llvm::Error readFlags(llvm::ArrayRef<llvm::StringRef> words, llvm::ArrayRef<Flag> flags,
+                      std::vector<std::string> &positional);
 
 /// A flag whose value is one of `choices` (separated by '|').
 Flag choice(const char *name, const char *choices, std::string &value);

@@ -12,12 +12,12 @@
 namespace moec {
 
 struct LinkInputs {
-  mlir::ModuleOp module;               ///< at least attributes and weights
-  llvm::ArrayRef<char> object;         ///< the generated code
+  mlir::ModuleOp module;       ///< at least attributes and weights
+  llvm::ArrayRef<char> object; ///< the generated code
   const PackPlanOfModule &pack;
   Digest128 weightsId;
-  std::string prefix;                  ///< of OUT.so and OUT.report.json
-  std::string programFolder;           ///< the runtime archives are in ../lib/moert of it
+  std::string prefix;        ///< of OUT.so and OUT.report.json
+  std::string programFolder; ///< the runtime archives are in ../lib/moert of it
 };
 
 /// Adds OUT.so and OUT.report.json to `outputs`. A budget given at compile time that turns out to be too small is an

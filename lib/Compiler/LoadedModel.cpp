@@ -21,7 +21,8 @@ llvm::Expected<LoadedModel> LoadedModel::open(const std::string &library, std::s
     return fault("cannot find the folder of '" + library + "'");
   void *handle = dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
-    return fault(llvm::Twine("cannot load '") + library + "': " + dlerror() + "; evaluation needs a build for this machine (--target host)");
+    return fault(llvm::Twine("cannot load '") + library + "': " + dlerror() +
+                 "; evaluation needs a build for this machine (--target host)");
   auto getApi = reinterpret_cast<const moert_api *(*)(uint32_t)>(dlsym(handle, "moert_get_api"));
   loaded.api = getApi ? getApi(MOERT_API_VERSION) : nullptr;
   if (!loaded.api)
@@ -67,7 +68,8 @@ llvm::Expected<std::vector<int32_t>> LoadedModel::tokenize(llvm::StringRef text)
   return ids;
 }
 
-llvm::Error LoadedModel::run(llvm::ArrayRef<int32_t> ids, std::function<void(uint64_t, llvm::ArrayRef<float>)> onLogits) {
+llvm::Error LoadedModel::run(llvm::ArrayRef<int32_t> ids,
+                             std::function<void(uint64_t, llvm::ArrayRef<float>)> onLogits) {
   moert_error error{};
   auto callback = [](void *user, uint64_t position, const float *logits, uint32_t vocabSize) -> int32_t {
     (*static_cast<decltype(onLogits) *>(user))(position, llvm::ArrayRef(logits, vocabSize));

@@ -98,19 +98,24 @@ double realOf(ModuleOp module, llvm::StringRef dictionary, llvm::StringRef key) 
 void recordOptions(ModuleOp module, const CompileOptions &options) {
   Builder builder(module.getContext());
   SmallVector<NamedAttribute> entries;
-  auto put = [&](llvm::StringRef key, llvm::StringRef value) { entries.push_back(builder.getNamedAttr(key, builder.getStringAttr(value))); };
+  auto put = [&](llvm::StringRef key, llvm::StringRef value) {
+    entries.push_back(builder.getNamedAttr(key, builder.getStringAttr(value)));
+  };
   std::string quant = options.quant.empty() ? "mixed" : options.quant;
   put("quant", quant);
   put("group", options.group.empty() ? "auto" : options.group);
   put("kv", !options.kv.empty() ? options.kv : quant == "f32" ? "f32" : "int8");
-  entries.push_back(builder.getNamedAttr("memory_bytes", builder.getI64IntegerAttr(static_cast<int64_t>(options.memoryBytes.value_or(0)))));
+  entries.push_back(builder.getNamedAttr(
+      "memory_bytes", builder.getI64IntegerAttr(static_cast<int64_t>(options.memoryBytes.value_or(0)))));
   module->setAttr("moe.options", builder.getDictionaryAttr(entries));
 }
 
 void recordTarget(ModuleOp module, const TargetDescription &target) {
   Builder builder(module.getContext());
   SmallVector<NamedAttribute> entries;
-  auto put = [&](llvm::StringRef key, llvm::StringRef value) { entries.push_back(builder.getNamedAttr(key, builder.getStringAttr(value))); };
+  auto put = [&](llvm::StringRef key, llvm::StringRef value) {
+    entries.push_back(builder.getNamedAttr(key, builder.getStringAttr(value)));
+  };
   put("name", target.name);
   put("isa", nameOf(target.isa));
   put("family", target.layoutFamily() == LayoutFamily::Arm64 ? "arm64" : "x86");
@@ -140,13 +145,15 @@ llvm::Error checkResumed(ModuleOp module, const CompileOptions &options, llvm::S
     if (target->name != textOf(module, "moe.target", "name"))
       return differs("--target", options.targets[0], textOf(module, "moe.target", "name"));
   }
-  for (auto [flag, key, given] : {std::tuple("--quant", "quant", &options.quant), std::tuple("--group", "group", &options.group),
-                                  std::tuple("--kv", "kv", &options.kv)})
+  for (auto [flag, key, given] :
+       {std::tuple("--quant", "quant", &options.quant), std::tuple("--group", "group", &options.group),
+        std::tuple("--kv", "kv", &options.kv)})
     if (std::string recorded = textOf(module, "moe.options", key); !given->empty() && *given != recorded)
       return differs(flag, *given, recorded);
   if (options.context && (*options.context + 63) / 64 * 64 != uint64_t(integerOf(module, "rt.plan", "kv_capacity")) &&
       integerOf(module, "rt.plan", "kv_capacity"))
-    return differs("--context", std::to_string(*options.context), std::to_string(integerOf(module, "rt.plan", "kv_capacity")));
+    return differs("--context", std::to_string(*options.context),
+                   std::to_string(integerOf(module, "rt.plan", "kv_capacity")));
   return llvm::Error::success();
 }
 

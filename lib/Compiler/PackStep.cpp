@@ -30,7 +30,8 @@ public:
   std::vector<std::unique_ptr<RandomAccessFile>> files;
   std::vector<std::optional<WeightSource>> sources; ///< by tensor number; nothing for generated ones
 
-  llvm::Error readRows(size_t tensor, int64_t rowBegin, int64_t rowEnd, llvm::MutableArrayRef<float> out) const override {
+  llvm::Error readRows(size_t tensor, int64_t rowBegin, int64_t rowEnd,
+                       llvm::MutableArrayRef<float> out) const override {
     if (tensor >= sources.size() || !sources[tensor])
       return fault("tensor " + llvm::Twine(tensor) + " of the pack has no source");
     return readWeightRows(*sources[tensor], rowBegin, rowEnd - rowBegin, out);
@@ -40,7 +41,8 @@ public:
 class PackPlanner {
 public:
   PackPlanner(ModuleOp module, LayoutFamily family)
-      : module(module), family(family), plan(family, compilerVersion().str()), source(std::make_unique<ModuleSource>()) {}
+      : module(module), family(family), plan(family, compilerVersion().str()),
+        source(std::make_unique<ModuleSource>()) {}
 
   llvm::Expected<PackPlanOfModule> run(uint64_t partBytes);
 
@@ -79,14 +81,16 @@ llvm::Error PackPlanner::openFiles() {
       return file.takeError();
     auto size = entry.getAs<IntegerAttr>("size");
     if (!size || file->sizeBytes() != static_cast<uint64_t>(size.getInt()))
-      return fault("'" + path.getValue() + "' has changed since import: it has " + llvm::Twine(file->sizeBytes()) + " bytes");
+      return fault("'" + path.getValue() + "' has changed since import: it has " + llvm::Twine(file->sizeBytes()) +
+                   " bytes");
     plan.addSource(file->sizeBytes(), *digest);
     source->files.push_back(std::make_unique<RandomAccessFile>(std::move(*file)));
   }
   return llvm::Error::success();
 }
 
-llvm::Error PackPlanner::setSource(llvm::Expected<size_t> tensor, moe::WeightOp weight, int64_t piece, int64_t rows, int64_t cols) {
+llvm::Error PackPlanner::setSource(llvm::Expected<size_t> tensor, moe::WeightOp weight, int64_t piece, int64_t rows,
+                                   int64_t cols) {
   if (!tensor)
     return tensor.takeError();
   moe::SourceAttr attribute = weight.getSource();
@@ -98,7 +102,8 @@ llvm::Error PackPlanner::setSource(llvm::Expected<size_t> tensor, moe::WeightOp 
   int64_t index = isOnePiece ? 0 : piece;
   int64_t file = attribute.getFiles()[index];
   if (file >= int64_t(source->files.size()))
-    return fault("'" + weight.getSymName() + "' is in file " + llvm::Twine(file) + ", but moe.files has " + llvm::Twine(source->files.size()));
+    return fault("'" + weight.getSymName() + "' is in file " + llvm::Twine(file) + ", but moe.files has " +
+                 llvm::Twine(source->files.size()));
   uint64_t offset = attribute.getOffsets()[index];
   if (isOnePiece)
     offset += static_cast<uint64_t>(piece) * rows * cols * (type == TensorType::F32 ? 4 : 2);
@@ -145,13 +150,15 @@ llvm::Error PackPlanner::addExperts() {
         FailureOr<moe::StoredWeight> stored = moe::storedWeightOf(weight, family);
         if (failed(stored))
           return fault("'" + weight.getSymName() + "' cannot be stored; see the message before");
-        matrix = {(weight.getSymName() + "." + llvm::Twine(expert)).str(), stored->rows, stored->cols, stored->encoding};
+        matrix = {(weight.getSymName() + "." + llvm::Twine(expert)).str(), stored->rows, stored->cols,
+                  stored->encoding};
       }
       auto first = plan.addExpert(static_cast<int32_t>(layer), static_cast<int32_t>(expert), matrices);
       if (!first)
         return first.takeError();
       for (size_t index = 0; index < 3; ++index)
-        if (llvm::Error error = setSource(*first + index, weights[index], expert, matrices[index].rows, matrices[index].cols))
+        if (llvm::Error error =
+                setSource(*first + index, weights[index], expert, matrices[index].rows, matrices[index].cols))
           return error;
     }
   }
@@ -171,7 +178,9 @@ llvm::Error PackPlanner::addRopeTables() {
           out[(row - rowBegin) * half + column] = static_cast<float>(isSine ? std::sin(angle) : std::cos(angle));
         }
     };
-    std::string recipe = (llvm::Twine("rope ") + (isSine ? "sin" : "cos") + " theta bits " + llvm::Twine(std::bit_cast<uint64_t>(theta))).str();
+    std::string recipe =
+        (llvm::Twine("rope ") + (isSine ? "sin" : "cos") + " theta bits " + llvm::Twine(std::bit_cast<uint64_t>(theta)))
+            .str();
     auto tensor = plan.addGenerated(isSine ? "rope.sin" : "rope.cos", positions, half, recipe, generate,
                                     integerOf(module, "rt.pack", isSine ? "rope_sin_offset" : "rope_cos_offset"));
     if (!tensor)
@@ -198,11 +207,12 @@ llvm::Expected<PackPlanOfModule> PackPlanner::run(uint64_t partBytes) {
     const moepack_record &row = plan.records()[record].record;
     if (number < 0 || number >= int64_t(streamed.size()))
       return fault("streamed table " + llvm::Twine(number) + " is out of range");
-    streamed[number] = {record, static_cast<uint32_t>(row.row_bytes), static_cast<uint64_t>(plan.tensors()[tensor].entry.rows)};
+    streamed[number] = {record, static_cast<uint32_t>(row.row_bytes),
+                        static_cast<uint64_t>(plan.tensors()[tensor].entry.rows)};
   }
   if (plan.expertRecordBytes() != uint64_t(integerOf(module, "rt.pack", "record_bytes")))
-    return fault("the pack has expert records of " + llvm::Twine(plan.expertRecordBytes()) + " bytes, the plan expects " +
-                 llvm::Twine(integerOf(module, "rt.pack", "record_bytes")));
+    return fault("the pack has expert records of " + llvm::Twine(plan.expertRecordBytes()) +
+                 " bytes, the plan expects " + llvm::Twine(integerOf(module, "rt.pack", "record_bytes")));
   if (plan.residentBytes() != uint64_t(integerOf(module, "rt.pack", "resident_bytes")))
     return fault("the pack has " + llvm::Twine(plan.residentBytes()) + " resident bytes, the plan expects " +
                  llvm::Twine(integerOf(module, "rt.pack", "resident_bytes")));

@@ -27,7 +27,8 @@ static JsonArray describePrecision(ModuleOp module) {
   for (auto weight : module.getOps<moe::WeightOp>()) {
     moe::QuantAttr quant = weight.getQuant();
     Sum &sum = byRole[moe::stringifyRole(weight.getRole()).str()];
-    sum.encoding = quant ? moe::stringifyScheme(quant.getScheme()).str() + "/" + std::to_string(quant.getGroup()) : "f32";
+    sum.encoding =
+        quant ? moe::stringifyScheme(quant.getScheme()).str() + "/" + std::to_string(quant.getGroup()) : "f32";
     sum.values += weight.getTensorType().getNumElements();
   }
   JsonArray roles;
@@ -36,7 +37,8 @@ static JsonArray describePrecision(ModuleOp module) {
   return roles;
 }
 
-std::string writeReport(ModuleOp module, const PackPlan &pack, const moert_plan_info &plan, const TargetDescription &target) {
+std::string writeReport(ModuleOp module, const PackPlan &pack, const moert_plan_info &plan,
+                        const TargetDescription &target) {
   JsonObject classes;
   classes.set("resident", plan.resident_bytes)
       .set("experts", plan.num_experts * plan.slot_bytes)
@@ -95,16 +97,19 @@ llvm::Expected<std::string> formatReport(llvm::StringRef json) {
   for (const JsonMember &member : classes->asObject()->members())
     stream << "  " << llvm::left_justify(member.key, 10) << llvm::right_justify(size(&member.value), 12) << "\n";
   stream << "  " << llvm::left_justify("plan", 10) << llvm::right_justify(size(report->find("plan_bytes")), 12) << "\n";
-  stream << "  " << llvm::left_justify("minimum", 10) << llvm::right_justify(size(report->find("min_bytes")), 12) << "\n";
-  stream << "  " << llvm::left_justify("default", 10) << llvm::right_justify(size(report->find("default_budget_bytes")), 12) << " ("
-         << show("page_slots") << " of " << show("expert_records") << " expert records of "
-         << size(report->find("expert_record_bytes")) << ")\n";
-  stream << "pack " << size(report->find("pack_bytes")) << ", joins per decoded token " << show("joins_per_token") << "\n";
+  stream << "  " << llvm::left_justify("minimum", 10) << llvm::right_justify(size(report->find("min_bytes")), 12)
+         << "\n";
+  stream << "  " << llvm::left_justify("default", 10)
+         << llvm::right_justify(size(report->find("default_budget_bytes")), 12) << " (" << show("page_slots") << " of "
+         << show("expert_records") << " expert records of " << size(report->find("expert_record_bytes")) << ")\n";
+  stream << "pack " << size(report->find("pack_bytes")) << ", joins per decoded token " << show("joins_per_token")
+         << "\n";
   if (const Json *roles = report->find("precision"); roles && roles->asArray()) {
     stream << "precision by role\n";
     for (const Json &role : *roles->asArray())
       if (const JsonObject *entry = role.asObject())
-        if (const Json *name = entry->find("role"), *encoding = entry->find("encoding"), *weights = entry->find("weights");
+        if (const Json *name = entry->find("role"), *encoding = entry->find("encoding"),
+            *weights = entry->find("weights");
             name && encoding && weights && name->asString() && encoding->asString())
           stream << "  " << llvm::left_justify(*name->asString(), 14) << llvm::left_justify(*encoding->asString(), 8)
                  << weights->asUint64().value_or(0) << " weights\n";

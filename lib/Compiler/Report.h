@@ -15,7 +15,8 @@
 namespace moec {
 
 /// The report as JSON text without a newline at its end.
-std::string writeReport(mlir::ModuleOp module, const PackPlan &pack, const moert_plan_info &plan, const TargetDescription &target);
+std::string writeReport(mlir::ModuleOp module, const PackPlan &pack, const moert_plan_info &plan,
+                        const TargetDescription &target);
 
 /// A report as lines of text. Errors: not the JSON of a report.
 llvm::Expected<std::string> formatReport(llvm::StringRef json);

@@ -21,9 +21,7 @@ constexpr llvm::StringLiteral kInstead =
     "download the bf16 safetensors checkpoint of the model (a folder with config.json, tokenizer.json and "
     "model.safetensors or its shards)";
 
-Error refuseFile(StringRef path) {
-  return fault("'" + path + "' is a file, expects a folder; " + kInstead);
-}
+Error refuseFile(StringRef path) { return fault("'" + path + "' is a file, expects a folder; " + kInstead); }
 
 bool isUnfinished(StringRef name) {
   return name.ends_with(".incomplete") || name.ends_with(".part") || name.ends_with(".partial") ||

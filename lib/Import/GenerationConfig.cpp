@@ -20,8 +20,8 @@ struct Neutral {
 };
 
 // Options that the sampler does not have, with the value that means "off".
-constexpr Neutral kUnsupported[] = {{"repetition_penalty", 1}, {"min_p", 0}, {"typical_p", 1}, {"num_beams", 1},
-                                    {"no_repeat_ngram_size", 0}};
+constexpr Neutral kUnsupported[] = {
+    {"repetition_penalty", 1}, {"min_p", 0}, {"typical_p", 1}, {"num_beams", 1}, {"no_repeat_ngram_size", 0}};
 
 Error readSampling(const JsonCursor &root, GenerationConfig &result) {
   result.temperature = 1;

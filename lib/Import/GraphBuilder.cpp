@@ -137,20 +137,19 @@ llvm::Error GraphBuilder::setFiles() {
 void GraphBuilder::setModel() {
   StringRef folder = StringRef(checkpoint.folder()).rtrim('/');
   StringRef name = options.name.empty() ? llvm::sys::path::filename(folder) : StringRef(options.name);
-  (*module)->setAttr("moe.model",
-                     builder.getDictionaryAttr({
-                         builder.getNamedAttr("architecture", builder.getStringAttr("qwen3_moe")),
-                         builder.getNamedAttr("name", builder.getStringAttr(name)),
-                         number("vocab_size", config.vocabSize),
-                         number("hidden_size", config.hiddenSize),
-                         number("num_layers", config.numLayers),
-                         number("num_heads", config.numHeads),
-                         number("num_kv_heads", config.numKvHeads),
-                         number("head_dim", config.headDim),
-                         number("num_experts", config.numExperts),
-                         number("top_k", config.topK),
-                         number("expert_size", config.moeIntermediateSize),
-                     }));
+  (*module)->setAttr("moe.model", builder.getDictionaryAttr({
+                                      builder.getNamedAttr("architecture", builder.getStringAttr("qwen3_moe")),
+                                      builder.getNamedAttr("name", builder.getStringAttr(name)),
+                                      number("vocab_size", config.vocabSize),
+                                      number("hidden_size", config.hiddenSize),
+                                      number("num_layers", config.numLayers),
+                                      number("num_heads", config.numHeads),
+                                      number("num_kv_heads", config.numKvHeads),
+                                      number("head_dim", config.headDim),
+                                      number("num_experts", config.numExperts),
+                                      number("top_k", config.topK),
+                                      number("expert_size", config.moeIntermediateSize),
+                                  }));
 }
 
 void GraphBuilder::setGeneration() {
@@ -182,13 +181,12 @@ llvm::Error GraphBuilder::addWeight(StringRef symbol, ArrayRef<int64_t> shape, m
     files.push_back(fileNumbers[entry->fileIndex]);
     offsets.push_back(static_cast<int64_t>(entry->offsetBytes));
   }
-  auto source = moe::SourceAttr::get(builder.getContext(), builder.getStringAttr(tensorTypeName(*type).lower()), files,
-                                     offsets);
-  weights[symbol.str()] = moe::WeightOp::create(builder, loc, builder.getStringAttr(symbol),
-                                                TypeAttr::get(tensor(shape)),
-                                                moe::RoleAttr::get(builder.getContext(), role),
-                                                builder.getI64IntegerAttr(layer), source, moe::RecipeAttr(),
-                                                Attribute());
+  auto source =
+      moe::SourceAttr::get(builder.getContext(), builder.getStringAttr(tensorTypeName(*type).lower()), files, offsets);
+  weights[symbol.str()] =
+      moe::WeightOp::create(builder, loc, builder.getStringAttr(symbol), TypeAttr::get(tensor(shape)),
+                            moe::RoleAttr::get(builder.getContext(), role), builder.getI64IntegerAttr(layer), source,
+                            moe::RecipeAttr(), Attribute());
   return llvm::Error::success();
 }
 
@@ -223,8 +221,8 @@ llvm::Error GraphBuilder::addLayerWeights(uint64_t layer) {
     std::vector<std::string> pieces;
     for (int64_t e = 0; e < experts; ++e)
       pieces.push_back(source + "mlp.experts." + std::to_string(e) + "." + row.tensor + ".weight");
-    if (llvm::Error error = addWeight(target + "experts." + row.symbol, {experts, row.shape[0], row.shape[1]},
-                                      row.role, layer, pieces))
+    if (llvm::Error error =
+            addWeight(target + "experts." + row.symbol, {experts, row.shape[0], row.shape[1]}, row.role, layer, pieces))
       return error;
   }
   return llvm::Error::success();
@@ -276,8 +274,7 @@ Value GraphBuilder::attention(uint64_t index, Value x, Value position, Value &ca
   Value appended = moe::CacheAppendOp::create(builder, loc, cache.getType(), cache, k, v, position);
   float scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(head)));
   auto attended = moe::AttentionOp::create(builder, loc, q.getType(), cache.getType(), q, appended, position,
-                                           builder.getI64IntegerAttr(config.numHeads),
-                                           builder.getF32FloatAttr(scale));
+                                           builder.getI64IntegerAttr(config.numHeads), builder.getF32FloatAttr(scale));
   cache = attended.getUpdated();
   return linear(attended.getO(), prefix + "o");
 }
@@ -332,8 +329,7 @@ void GraphBuilder::addStep(StringRef name, int64_t numTokens) {
 void GraphBuilder::addHead() {
   int64_t rows = ShapedType::kDynamic;
   auto hidden = tensor({rows, static_cast<int64_t>(config.hiddenSize)});
-  func::FuncOp function =
-      startFunction("head", {hidden}, {tensor({rows, static_cast<int64_t>(config.vocabSize)})});
+  func::FuncOp function = startFunction("head", {hidden}, {tensor({rows, static_cast<int64_t>(config.vocabSize)})});
   func::ReturnOp::create(builder, loc, linear(norm(function.getArgument(0), "output_norm"), "output_head"));
 }
 

@@ -32,9 +32,8 @@ struct GraphOptions {
 /// experts.up, experts.down}, @output_norm, @output_head. A tied head has the source of the embedding.
 /// Functions: @prefill(tokens, position, caches…) -> (hidden, caches…), @decode (one token), @head(hidden) -> logits.
 /// Errors: a context beyond max_position_embeddings, a chunk of 0, a file that cannot be hashed.
-llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> buildQwen3MoeModule(mlir::MLIRContext &context,
-                                                                      const Checkpoint &checkpoint,
-                                                                      const GraphOptions &options = {});
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+buildQwen3MoeModule(mlir::MLIRContext &context, const Checkpoint &checkpoint, const GraphOptions &options = {});
 
 } // namespace moec
 

@@ -139,9 +139,9 @@ void readAttention(FieldReader &fields, const JsonCursor &root, Qwen3MoeConfig &
     return;
   }
   if (config.hiddenSize % config.numHeads != 0 || config.headDim % 2 != 0 || config.headDim > uint64_t(kMaxHeadDim))
-    fields.keep(root.complain("has no head_dim, and hidden_size / num_attention_heads = " +
-                              llvm::Twine(config.hiddenSize) + " / " + llvm::Twine(config.numHeads) +
-                              ", expects an even integer up to " + llvm::Twine(kMaxHeadDim)));
+    fields.keep(root.complain(
+        "has no head_dim, and hidden_size / num_attention_heads = " + llvm::Twine(config.hiddenSize) + " / " +
+        llvm::Twine(config.numHeads) + ", expects an even integer up to " + llvm::Twine(kMaxHeadDim)));
 }
 
 } // namespace

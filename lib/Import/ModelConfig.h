@@ -26,7 +26,7 @@ struct Qwen3MoeConfig {
   double ropeTheta = 0;
   bool normTopkProb = false;
   bool tieWordEmbeddings = false;
-  bool attentionBias = false; // true is refused for now
+  bool attentionBias = false;   // true is refused for now
   std::vector<uint32_t> eosIds; // below vocabSize; may be empty
 };
 

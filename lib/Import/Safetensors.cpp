@@ -116,8 +116,7 @@ Expected<uint64_t> checkOrder(llvm::StringRef file, std::vector<SafetensorsEntry
 }
 
 Error truncated(llvm::StringRef name, uint64_t found, const Twine &needed) {
-  return fault(name + " is truncated: found " + Twine(found) + " bytes, needs " + needed +
-               "; download the file again");
+  return fault(name + " is truncated: found " + Twine(found) + " bytes, needs " + needed + "; download the file again");
 }
 
 Expected<std::string> readHeaderText(const RandomAccessFile &file, llvm::StringRef name) {

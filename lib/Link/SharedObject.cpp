@@ -17,7 +17,9 @@ using namespace llvm;
 
 namespace moec {
 
-static Error linkError(const Twine &text) { return createStringError(std::make_error_code(std::errc::invalid_argument), text); }
+static Error linkError(const Twine &text) {
+  return createStringError(std::make_error_code(std::errc::invalid_argument), text);
+}
 
 /// The names that a model exports; all else is hidden, so that several models live in one process.
 static constexpr StringRef kVersionScript = "{ global: moert_get_api; moert_model_v1; local: *; };\n";
@@ -32,9 +34,22 @@ Error linkSharedObject(const SharedObjectInputs &inputs, const std::string &outp
     return linkError("cannot write '" + script + "': " + code.message());
   stream << kVersionScript;
   stream.close();
-  std::vector<std::string> words = {"ld.lld", "-shared", "-Bsymbolic", "-z", "max-page-size=16384", "-z", "now", "-z", "relro",
-                                    "--hash-style=gnu", "--no-undefined", "--gc-sections", "--build-id=none",
-                                    "--strip-debug", "--version-script=" + script, "-soname=" + inputs.soname};
+  std::vector<std::string> words = {"ld.lld",
+                                    "-shared",
+                                    "-Bsymbolic",
+                                    "-z",
+                                    "max-page-size=16384",
+                                    "-z",
+                                    "now",
+                                    "-z",
+                                    "relro",
+                                    "--hash-style=gnu",
+                                    "--no-undefined",
+                                    "--gc-sections",
+                                    "--build-id=none",
+                                    "--strip-debug",
+                                    "--version-script=" + script,
+                                    "-soname=" + inputs.soname};
   words.insert(words.end(), inputs.objects.begin(), inputs.objects.end());
   // The archive's entry point is the only root; what it does not reach is not linked.
   for (const char *word : {"-u", "moert_get_api"})

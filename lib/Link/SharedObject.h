@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Links the shared object of a model in process with lld: generated objects, the runtime archive and stub libraries, no
-/// sysroot. Step: link. Main source: docs/architecture.md ("Link").
+/// Links the shared object of a model in process with lld: generated objects, the runtime archive and stub libraries,
+/// no sysroot. Step: link. Main source: docs/architecture.md ("Link").
 #ifndef LIB_LINK_SHAREDOBJECT_H
 #define LIB_LINK_SHAREDOBJECT_H
 

@@ -45,8 +45,8 @@ llvm::Expected<size_t> PackPlan::addSegmentTensor(PackTensor tensor, int32_t lay
     return tooLarge(name);
   if (*offset % MOEPACK_TENSOR_ALIGN || *offset < residentEnd)
     return fault("'" + name + "' is placed at offset " + Twine(*offset) +
-                 " of the resident segment, expected a multiple of " +
-                 Twine(MOEPACK_TENSOR_ALIGN) + " not before " + Twine(residentEnd));
+                 " of the resident segment, expected a multiple of " + Twine(MOEPACK_TENSOR_ALIGN) + " not before " +
+                 Twine(residentEnd));
   residentEnd = *end;
   PackRecord record;
   record.record = {MOEPACK_RECORD_RESIDENT, layer, -1, 0, *offset, tensor.bytes, 0, 0};

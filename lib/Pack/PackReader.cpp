@@ -84,8 +84,8 @@ llvm::Error PackReader::openParts() {
     if (i > 0) {
       llvm::Expected<RandomAccessFile> file = RandomAccessFile::open((base + "." + Twine(i)).str());
       if (!file)
-        return fault("part " + Twine(i) + " of " + Twine(partList.size()) + " of '" + base + "' is missing: " +
-                     llvm::toString(file.takeError()));
+        return fault("part " + Twine(i) + " of " + Twine(partList.size()) + " of '" + base +
+                     "' is missing: " + llvm::toString(file.takeError()));
       files.push_back(std::move(*file));
     }
     uint64_t found = files[i].sizeBytes(), needed = partList[i].bytes;

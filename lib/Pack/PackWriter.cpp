@@ -57,9 +57,8 @@ private:
   void work() {
     std::unique_lock lock(mutex);
     for (;;) {
-      roomForMore.wait(lock, [&] {
-        return isStopping || nextTaken == pieces.size() || nextTaken < numHandedOut + window;
-      });
+      roomForMore.wait(lock,
+                       [&] { return isStopping || nextTaken == pieces.size() || nextTaken < numHandedOut + window; });
       if (isStopping || nextTaken == pieces.size())
         return;
       size_t index = nextTaken++;
@@ -86,8 +85,7 @@ private:
 /// The files of all parts as one stream that begins at the resident segment.
 class PartStream {
 public:
-  PartStream(llvm::ArrayRef<moepack_part> parts, uint64_t begin)
-      : parts(parts.begin(), parts.end()), position(begin) {}
+  PartStream(llvm::ArrayRef<moepack_part> parts, uint64_t begin) : parts(parts.begin(), parts.end()), position(begin) {}
 
   llvm::Error open(llvm::StringRef path, OutputTransaction &outputs) {
     for (size_t i = 0; i < parts.size(); ++i) {

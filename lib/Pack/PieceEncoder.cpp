@@ -65,11 +65,10 @@ struct PieceRows {
     codes.resize(isInteger ? values.size() : 0);
     scales.resize(numRows * numGroups());
     for (int64_t r = 0; r < numRows; ++r) {
-      llvm::Error error =
-          isInteger ? quantizeRow(row(r), entry.encoding, entry.name, rowBegin + r,
-                                  llvm::MutableArrayRef(codes).slice(r * entry.cols, entry.cols),
-                                  llvm::MutableArrayRef(scales).slice(r * numGroups(), numGroups()))
-                    : checkFinite(row(r), entry.name, rowBegin + r);
+      llvm::Error error = isInteger ? quantizeRow(row(r), entry.encoding, entry.name, rowBegin + r,
+                                                  llvm::MutableArrayRef(codes).slice(r * entry.cols, entry.cols),
+                                                  llvm::MutableArrayRef(scales).slice(r * numGroups(), numGroups()))
+                                    : checkFinite(row(r), entry.name, rowBegin + r);
       if (error)
         return error;
     }

@@ -35,9 +35,8 @@ void unpackRow(llvm::ArrayRef<uint8_t> row, const Encoding &encoding, llvm::Muta
                llvm::MutableArrayRef<uint16_t> scales) {
   assert(row.size() == rowPayloadBytes(codes.size(), encoding) && "wrong buffer");
   for (size_t k = 0; k < codes.size(); ++k)
-    codes[k] = encoding.kind == EncodingKind::i4
-                   ? static_cast<int8_t>(((row[k / 2] >> (k % 2 * 4) & 0xf) ^ 8) - 8)
-                   : static_cast<int8_t>(row[k]);
+    codes[k] = encoding.kind == EncodingKind::i4 ? static_cast<int8_t>(((row[k / 2] >> (k % 2 * 4) & 0xf) ^ 8) - 8)
+                                                 : static_cast<int8_t>(row[k]);
   const uint8_t *scaleBytes = row.data() + codeBytesOf(codes.size(), encoding);
   for (size_t g = 0; g < scales.size(); ++g)
     scales[g] = llvm::support::endian::read16le(scaleBytes + 2 * g);

@@ -86,9 +86,8 @@ llvm::Error checkArena(llvm::ArrayRef<ArenaBuffer> buffers, const ArenaAssignmen
   for (size_t i = 0; i < buffers.size(); ++i) {
     int64_t offset = assignment.offsets[i], end = 0;
     if (offset < 0 || __builtin_add_overflow(offset, buffers[i].sizeBytes, &end) || end > assignment.sizeBytes)
-      report("buffer " + Twine(buffers[i].id) + " at offset " + Twine(offset) + " with " +
-             Twine(buffers[i].sizeBytes) + " bytes does not lie in the arena of " + Twine(assignment.sizeBytes) +
-             " bytes");
+      report("buffer " + Twine(buffers[i].id) + " at offset " + Twine(offset) + " with " + Twine(buffers[i].sizeBytes) +
+             " bytes does not lie in the arena of " + Twine(assignment.sizeBytes) + " bytes");
     if (buffers[i].alignBytes > 0 && offset % buffers[i].alignBytes)
       report("buffer " + Twine(buffers[i].id) + " at offset " + Twine(offset) + " is not aligned to " +
              Twine(buffers[i].alignBytes) + " bytes");
@@ -96,8 +95,8 @@ llvm::Error checkArena(llvm::ArrayRef<ArenaBuffer> buffers, const ArenaAssignmen
       int64_t other = assignment.offsets[j];
       bool common = buffers[i].sizeBytes && buffers[j].sizeBytes && offset < other + buffers[j].sizeBytes &&
                     other < offset + buffers[i].sizeBytes;
-      if (common && std::max(buffers[i].firstUse, buffers[j].firstUse) <=
-                        std::min(buffers[i].lastUse, buffers[j].lastUse))
+      if (common &&
+          std::max(buffers[i].firstUse, buffers[j].firstUse) <= std::min(buffers[i].lastUse, buffers[j].lastUse))
         report("buffers " + Twine(buffers[j].id) + " at offset " + Twine(other) + " and " + Twine(buffers[i].id) +
                " at offset " + Twine(offset) + " overlap while both live in step " +
                Twine(std::max(buffers[i].firstUse, buffers[j].firstUse)));

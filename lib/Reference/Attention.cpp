@@ -34,8 +34,8 @@ llvm::Error Frame::run(moe::RopeOp op) {
   if (!position)
     return position.takeError();
   FloatTensor y = **x;
-  if (llvm::Error error = rotateHeads(y, **position, op.getHeadDim(), op.getDim(), op.getTheta().convertToDouble(),
-                                      op.getStyle()))
+  if (llvm::Error error =
+          rotateHeads(y, **position, op.getHeadDim(), op.getDim(), op.getTheta().convertToDouble(), op.getStyle()))
     return error;
   set(op, std::move(y));
   return llvm::Error::success();
@@ -81,11 +81,10 @@ llvm::Error Frame::run(moe::RopeAppendOp op) {
       return x.takeError();
     target = **x;
     if (input.second)
-      if (llvm::Error error =
-              normalize(target, input.second, op.getEps().convertToFloat(), op.getUnitOffset()))
+      if (llvm::Error error = normalize(target, input.second, op.getEps().convertToFloat(), op.getUnitOffset()))
         return error;
-    if (llvm::Error error = rotateHeads(target, **position, headDim, op.getDim(), op.getTheta().convertToDouble(),
-                                        op.getStyle()))
+    if (llvm::Error error =
+            rotateHeads(target, **position, headDim, op.getDim(), op.getTheta().convertToDouble(), op.getStyle()))
       return error;
   }
   llvm::Expected<const FloatTensor *> v = get<FloatTensor>(op.getV());

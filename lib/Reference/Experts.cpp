@@ -73,8 +73,8 @@ std::pair<FloatTensor, IntTensor> route(const FloatTensor &logits, const RouteSp
 }
 
 template <typename OpType> static RouteSpec specOf(OpType op) {
-  return {static_cast<int64_t>(op.getK()), op.getScore(), op.getRenormalize(),
-          op.getRenormEps().convertToFloat(), op.getFactor().convertToFloat()};
+  return {static_cast<int64_t>(op.getK()), op.getScore(), op.getRenormalize(), op.getRenormEps().convertToFloat(),
+          op.getFactor().convertToFloat()};
 }
 
 llvm::Error Frame::run(moe::RouteOp op) {

@@ -111,8 +111,7 @@ llvm::Error Frame::run(moe::EmbedOp op) {
   y.values.resize(y.shape[0] * y.shape[1]);
   for (auto [t, token] : llvm::enumerate((*tokens)->values)) {
     if (token < 0 || token >= (*table)->rows())
-      return fault("expects tokens from 0 to " + llvm::Twine((*table)->rows() - 1) + ", but got " +
-                   llvm::Twine(token));
+      return fault("expects tokens from 0 to " + llvm::Twine((*table)->rows() - 1) + ", but got " + llvm::Twine(token));
     (*table)->readRow(token, y.row(t));
   }
   set(op, std::move(y));
@@ -181,8 +180,7 @@ llvm::Error Frame::run(moe::LinearOp op) {
     if (!bias)
       return bias.takeError();
     if (static_cast<int64_t>(bias->size()) != y->rowSize())
-      return fault("expects a bias of " + llvm::Twine(y->rowSize()) + " values, but got " +
-                   llvm::Twine(bias->size()));
+      return fault("expects a bias of " + llvm::Twine(y->rowSize()) + " values, but got " + llvm::Twine(bias->size()));
     for (size_t i = 0; i < y->values.size(); ++i)
       y->values[i] = y->values[i] + (*bias)[i % bias->size()];
   }

@@ -26,8 +26,7 @@ llvm::Expected<Interpreter> Interpreter::create(ModuleOp module, const FileWeigh
   return create(module, std::move(*weights));
 }
 
-llvm::Expected<std::vector<RuntimeValue>> Interpreter::call(llvm::StringRef name,
-                                                            std::vector<RuntimeValue> arguments) {
+llvm::Expected<std::vector<RuntimeValue>> Interpreter::call(llvm::StringRef name, std::vector<RuntimeValue> arguments) {
   auto function = dyn_cast_if_present<func::FuncOp>(moduleOp.lookupSymbol(name));
   if (!function)
     return fault("the module has no function @" + name);
@@ -86,8 +85,8 @@ llvm::Error Frame::evaluate(Operation *op) {
 llvm::Error Frame::dispatch(Operation *op) {
   return llvm::TypeSwitch<Operation *, llvm::Error>(op)
       .Case<arith::ConstantOp, arith::AddFOp, moe::ParamOp, moe::EmbedOp, moe::LinearOp, moe::MultiLinearOp,
-            moe::RmsNormOp, moe::QuantizeActOp, moe::NormQuantizeOp, moe::RopeOp, moe::CacheAppendOp,
-            moe::RopeAppendOp, moe::AttentionOp, moe::RouteOp, moe::RouterTopkOp, moe::ExpertsOp>(
+            moe::RmsNormOp, moe::QuantizeActOp, moe::NormQuantizeOp, moe::RopeOp, moe::CacheAppendOp, moe::RopeAppendOp,
+            moe::AttentionOp, moe::RouteOp, moe::RouterTopkOp, moe::ExpertsOp>(
           [&](auto concrete) { return run(concrete); })
       .Default([](Operation *) { return fault("has no meaning in the interpreter"); });
 }

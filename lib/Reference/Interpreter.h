@@ -27,8 +27,7 @@ struct WeightHandle {
 
 /// A value while it is computed: an index, a tensor, a weight or a cache. A cache is linear: an operation changes the
 /// object that it was given and passes it on.
-using RuntimeValue =
-    std::variant<int64_t, FloatTensor, IntTensor, ActTensor, WeightHandle, std::shared_ptr<KvCache>>;
+using RuntimeValue = std::variant<int64_t, FloatTensor, IntTensor, ActTensor, WeightHandle, std::shared_ptr<KvCache>>;
 
 /// Not thread-safe. The module must outlive it and must not be changed meanwhile.
 class Interpreter {

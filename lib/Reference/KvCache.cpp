@@ -65,7 +65,7 @@ llvm::Error KvCache::append(const FloatTensor &k, const FloatTensor &v, int64_t 
 
 /// scores[p] = Σ_i q[i] keys[i][p], i ascending.
 REFERENCE_FMA_CLONES static void scoreBlock(const float *__restrict q, const float *__restrict keys, int64_t dim,
-                                        float *__restrict scores) {
+                                            float *__restrict scores) {
   float sums[64] = {};
   for (int64_t i = 0; i < dim; ++i)
     for (int64_t p = 0; p < 64; ++p)

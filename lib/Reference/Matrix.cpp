@@ -74,7 +74,7 @@ void Matrix::readRow(int64_t row, llvm::MutableArrayRef<float> out) const {
 
 /// One tile of rows times one token.
 REFERENCE_FMA_CLONES static void multiplyTile(const float *__restrict tile, const float *__restrict x, int64_t columns,
-                                          float *__restrict out) {
+                                              float *__restrict out) {
   float sums[kTileRows] = {};
   for (int64_t k = 0; k < columns; ++k)
     for (int64_t i = 0; i < kTileRows; ++i)

@@ -28,9 +28,7 @@ struct FloatTensor {
       size *= dimension;
     return size;
   }
-  llvm::ArrayRef<float> row(int64_t index) const {
-    return llvm::ArrayRef(values).slice(index * rowSize(), rowSize());
-  }
+  llvm::ArrayRef<float> row(int64_t index) const { return llvm::ArrayRef(values).slice(index * rowSize(), rowSize()); }
   llvm::MutableArrayRef<float> row(int64_t index) {
     return llvm::MutableArrayRef(values).slice(index * rowSize(), rowSize());
   }
@@ -39,9 +37,9 @@ struct FloatTensor {
 /// Activations [rows, columns] quantized to int8 by token and group (`#moe.act`).
 struct ActTensor {
   int64_t rows = 0, columns = 0, group = 0;
-  std::vector<int8_t> codes;   // [rows][columns]
-  std::vector<float> scales;   // [rows][columns / group]
-  std::vector<int32_t> sums;   // [rows][columns / group]: of codes
+  std::vector<int8_t> codes; // [rows][columns]
+  std::vector<float> scales; // [rows][columns / group]
+  std::vector<int32_t> sums; // [rows][columns / group]: of codes
 };
 
 /// Quantizes each row of `x`; the group divides the row.

@@ -35,8 +35,8 @@ static bool isFull(llvm::ArrayRef<int64_t> shape, size_t numValues) {
 
 static bool shapeFits(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> expected) {
   return shape.size() == expected.size() && llvm::all_of(llvm::zip_equal(shape, expected), [](auto pair) {
-    return ShapedType::isDynamic(std::get<1>(pair)) || std::get<0>(pair) == std::get<1>(pair);
-  });
+           return ShapedType::isDynamic(std::get<1>(pair)) || std::get<0>(pair) == std::get<1>(pair);
+         });
 }
 
 static std::optional<KvElement> elementOf(Type type) {

@@ -30,8 +30,7 @@ llvm::Expected<RandomAccessFile> RandomAccessFile::open(llvm::StringRef path) {
   if (::fstat(descriptor, &facts) != 0)
     return systemFault("cannot read the size of '" + path + "'", errno);
   if (!S_ISREG(facts.st_mode))
-    return fault("'" + path + "' is " + (S_ISDIR(facts.st_mode) ? "a folder" : "no regular file") +
-                 ", expects a file");
+    return fault("'" + path + "' is " + (S_ISDIR(facts.st_mode) ? "a folder" : "no regular file") + ", expects a file");
   file.size = static_cast<uint64_t>(facts.st_size);
   return std::move(file);
 }

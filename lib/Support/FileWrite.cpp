@@ -59,8 +59,8 @@ llvm::Expected<OutputFile> OutputFile::create(llvm::StringRef path) {
     if (errno != EEXIST && errno != EINTR)
       return systemFault("cannot write into output folder '" + folder + "'", errno);
   }
-  return fault("output folder '" + folder + "' is full of unfinished files named '." +
-               llvm::sys::path::filename(path) + ".partial-*'; remove them");
+  return fault("output folder '" + folder + "' is full of unfinished files named '." + llvm::sys::path::filename(path) +
+               ".partial-*'; remove them");
 }
 
 OutputFile::OutputFile(OutputFile &&other) noexcept

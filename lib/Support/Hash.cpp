@@ -58,9 +58,7 @@ Hash128::Hash128() : state(std::make_unique<State>()) { XXH3_128bits_reset(&stat
 Hash128::Hash128(Hash128 &&) noexcept = default;
 Hash128::~Hash128() = default;
 
-void Hash128::update(llvm::ArrayRef<uint8_t> bytes) {
-  XXH3_128bits_update(&state->value, bytes.data(), bytes.size());
-}
+void Hash128::update(llvm::ArrayRef<uint8_t> bytes) { XXH3_128bits_update(&state->value, bytes.data(), bytes.size()); }
 
 Digest128 Hash128::digest() const {
   XXH128_hash_t hash = XXH3_128bits_digest(&state->value);

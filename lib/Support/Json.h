@@ -58,8 +58,7 @@ public:
   template <std::signed_integral T> Json(T number) : value(static_cast<int64_t>(number)) {}
   template <std::unsigned_integral T>
     requires(!std::same_as<T, bool>)
-  Json(T number)
-      : value(static_cast<uint64_t>(number)) {}
+  Json(T number) : value(static_cast<uint64_t>(number)) {}
   Json(double number) : value(number) {}
   Json(std::string text) : value(std::move(text)) {}
   Json(llvm::StringRef text) : value(text.str()) {}

@@ -29,14 +29,11 @@ constexpr Named kIsas[] = {{"avx2", uint32_t(Isa::Avx2)},
                            {"dotprod", uint32_t(Isa::Dotprod)},
                            {"i8mm", uint32_t(Isa::I8mm)}};
 
-constexpr Named kFeatures[] = {{"arm_dotprod", MOERT_FEATURE_ARM_DOTPROD},
-                               {"arm_i8mm", MOERT_FEATURE_ARM_I8MM},
-                               {"arm_fp16", MOERT_FEATURE_ARM_FP16},
-                               {"x86_avx2", MOERT_FEATURE_X86_AVX2},
-                               {"x86_fma", MOERT_FEATURE_X86_FMA},
-                               {"x86_f16c", MOERT_FEATURE_X86_F16C},
-                               {"x86_avx512", MOERT_FEATURE_X86_AVX512},
-                               {"x86_avx512_vnni", MOERT_FEATURE_X86_AVX512_VNNI}};
+constexpr Named kFeatures[] = {
+    {"arm_dotprod", MOERT_FEATURE_ARM_DOTPROD}, {"arm_i8mm", MOERT_FEATURE_ARM_I8MM},
+    {"arm_fp16", MOERT_FEATURE_ARM_FP16},       {"x86_avx2", MOERT_FEATURE_X86_AVX2},
+    {"x86_fma", MOERT_FEATURE_X86_FMA},         {"x86_f16c", MOERT_FEATURE_X86_F16C},
+    {"x86_avx512", MOERT_FEATURE_X86_AVX512},   {"x86_avx512_vnni", MOERT_FEATURE_X86_AVX512_VNNI}};
 
 /// The value of the string at `cursor` in `names`.
 llvm::Expected<uint32_t> oneOf(const JsonCursor &cursor, llvm::ArrayRef<Named> names) {

@@ -29,12 +29,10 @@ struct KnownPattern {
 /// The regexes that runtime/tokenizer/Pretokenize.cpp has by hand. Compared as text: one character of difference is
 /// another tokenizer.
 constexpr KnownPattern kPatterns[] = {
-    {MOETOK_PATTERN_QWEN2,
-     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|)"
-     R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
-    {MOETOK_PATTERN_QWEN35,
-     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}|)"
-     R"( ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
+    {MOETOK_PATTERN_QWEN2, R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|)"
+                           R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
+    {MOETOK_PATTERN_QWEN35, R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}|)"
+                            R"( ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
 };
 
 /// Members of an object; each gives nothing where the member is missing or of another kind.
@@ -64,9 +62,7 @@ public:
   Error read(const Json &root);
 
 private:
-  Error fault(const Twine &path, const Twine &text) const {
-    return moec::fault(name + ": " + path + ": " + text);
-  }
+  Error fault(const Twine &path, const Twine &text) const { return moec::fault(name + ": " + path + ": " + text); }
   Error expects(const Twine &path, const Twine &what, const Json *found) const {
     return fault(path, "expected " + what + ", but found " + (found ? found->describe() : "nothing"));
   }
@@ -103,8 +99,7 @@ Error Reader::expectOff(const JsonObject &object, const Twine &path, StringRef k
 Error Reader::readOptions(const JsonObject &bpe) {
   if (stringAt(bpe, "type") != StringRef("BPE"))
     return expects("model.type", "\"BPE\"", bpe.find("type"));
-  for (StringRef key :
-       {"byte_fallback", "ignore_merges", "continuing_subword_prefix", "end_of_word_suffix", "dropout"})
+  for (StringRef key : {"byte_fallback", "ignore_merges", "continuing_subword_prefix", "end_of_word_suffix", "dropout"})
     if (Error error = expectOff(bpe, "model", key))
       return error;
   return Error::success();

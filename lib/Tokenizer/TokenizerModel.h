@@ -5,8 +5,8 @@
 #ifndef LIB_TOKENIZER_TOKENIZERMODEL_H
 #define LIB_TOKENIZER_TOKENIZERMODEL_H
 
-#include "llvm/Support/Error.h"
 #include "moert/TokenizerBlob.h"
+#include "llvm/Support/Error.h"
 
 #include <array>
 #include <cstdint>

@@ -25,7 +25,8 @@ struct FuseMultiLinear : moe::impl::FuseMultiLinearBase<FuseMultiLinear> {
         groups[linear.getX()].push_back(linear);
     });
     for (auto &[x, products] : groups) {
-      if (products.size() < 2 || llvm::any_of(products, [&](LinearOp p) { return p->getBlock() != products[0]->getBlock(); }))
+      if (products.size() < 2 ||
+          llvm::any_of(products, [&](LinearOp p) { return p->getBlock() != products[0]->getBlock(); }))
         continue;
       OpBuilder builder(products[0]);
       SmallVector<Value> weights;

@@ -17,8 +17,7 @@ namespace {
 
 /// arith.addf of a product P and a residual r, in either order, where P has no other use and no residual yet. The
 /// fused op replaces the addition, so that r is available.
-template <typename ProductOp>
-struct FoldAddition : OpRewritePattern<arith::AddFOp> {
+template <typename ProductOp> struct FoldAddition : OpRewritePattern<arith::AddFOp> {
   using OpRewritePattern<arith::AddFOp>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(arith::AddFOp add, PatternRewriter &rewriter) const override {

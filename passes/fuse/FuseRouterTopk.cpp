@@ -23,10 +23,9 @@ struct JoinRouter : OpRewritePattern<RouteOp> {
     if (!linear || !linear->hasOneUse() || linear.getBias() || linear.getResidual() ||
         moe::getQuant(linear.getW().getType()))
       return failure();
-    rewriter.replaceOpWithNewOp<RouterTopkOp>(route, route.getWeights().getType(), route.getIds().getType(),
-                                              linear.getX(), linear.getW(), route.getKAttr(), route.getScoreAttr(),
-                                              route.getRenormalizeAttr(), route.getRenormEpsAttr(),
-                                              route.getFactorAttr());
+    rewriter.replaceOpWithNewOp<RouterTopkOp>(
+        route, route.getWeights().getType(), route.getIds().getType(), linear.getX(), linear.getW(), route.getKAttr(),
+        route.getScoreAttr(), route.getRenormalizeAttr(), route.getRenormEpsAttr(), route.getFactorAttr());
     rewriter.eraseOp(linear);
     return success();
   }

@@ -20,8 +20,12 @@ public:
   AddressBuilder(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
 
   Type pointer() { return LLVM::LLVMPointerType::get(builder.getContext()); }
-  Value constant(int64_t value) { return LLVM::ConstantOp::create(builder, loc, builder.getI64Type(), builder.getI64IntegerAttr(value)); }
-  Value constant32(int32_t value) { return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(value)); }
+  Value constant(int64_t value) {
+    return LLVM::ConstantOp::create(builder, loc, builder.getI64Type(), builder.getI64IntegerAttr(value));
+  }
+  Value constant32(int32_t value) {
+    return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(), builder.getI32IntegerAttr(value));
+  }
   /// The address `base` + `offset` bytes.
   Value at(Value base, int64_t offset) {
     return offset == 0 ? base
@@ -29,9 +33,12 @@ public:
                                              ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(static_cast<int32_t>(offset))});
   }
   Value at(Value base, Value offset) {
-    return LLVM::GEPOp::create(builder, loc, pointer(), builder.getI8Type(), base, ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(offset)});
+    return LLVM::GEPOp::create(builder, loc, pointer(), builder.getI8Type(), base,
+                               ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(offset)});
   }
-  Value load(Type type, Value base, int64_t offset) { return LLVM::LoadOp::create(builder, loc, type, at(base, offset)); }
+  Value load(Type type, Value base, int64_t offset) {
+    return LLVM::LoadOp::create(builder, loc, type, at(base, offset));
+  }
   Value load64(Value base, int64_t offset) { return load(builder.getI64Type(), base, offset); }
   Value loadPointer(Value base, int64_t offset) { return load(pointer(), base, offset); }
   Value multiply(Value a, Value b) { return LLVM::MulOp::create(builder, loc, a, b); }

@@ -73,7 +73,9 @@ Value EntryBuilder::viewAddress(Operation *view) {
         int64_t rowBytes = type.getNumElements() / type.getDimSize(0) * (type.getElementTypeBitWidth() / 8);
         return address.at(base, address.multiply(position, address.constant(rowBytes)));
       })
-      .Case([&](ResidentOp op) { return address.at(field(offsetof(moert_context, resident)), address.constant(op.getOffset())); })
+      .Case([&](ResidentOp op) {
+        return address.at(field(offsetof(moert_context, resident)), address.constant(op.getOffset()));
+      })
       .Case([&](KvOp op) { return address.at(field(offsetof(moert_context, kv)), address.constant(op.getOffset())); })
       .Default(Value());
 }
@@ -107,7 +109,8 @@ LogicalResult EntryBuilder::emitExperts(ExpertsOp experts) {
   builder.setInsertionPointToEnd(wave);
   Value count = call(offsetof(moert_calls, next_wave), {layer});
   Value zero = address.constant32(0);
-  LLVM::CondBrOp::create(builder, loc, LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, count, zero), done, some);
+  LLVM::CondBrOp::create(builder, loc, LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, count, zero), done,
+                         some);
   builder.setInsertionPointToEnd(some);
   Value isError = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt, count, zero);
   LLVM::CondBrOp::create(builder, loc, isError, fail, ValueRange{count}, work, ValueRange{});
@@ -131,7 +134,8 @@ LogicalResult EntryBuilder::emit(Operation *op) {
         return success();
       })
       .Case([&](ReadRowsOp read) {
-        check(call(offsetof(moert_calls, read_rows), {address.constant32(read.getTable()), addressOf.lookup(read.getDestination())}));
+        check(call(offsetof(moert_calls, read_rows),
+                   {address.constant32(read.getTable()), addressOf.lookup(read.getDestination())}));
         return success();
       })
       .Case([&](PollOp poll) {
@@ -162,7 +166,8 @@ LogicalResult EntryBuilder::run() {
   fail = builder.createBlock(&entry.getBody(), entry.getBody().end(), {builder.getI32Type()}, {loc});
   LLVM::ReturnOp::create(builder, loc, ValueRange{fail->getArgument(0)});
   builder.setInsertionPointToEnd(start);
-  arguments = LLVM::AllocaOp::create(builder, loc, address.pointer(), address.pointer(), address.constant(maxArguments));
+  arguments =
+      LLVM::AllocaOp::create(builder, loc, address.pointer(), address.pointer(), address.constant(maxArguments));
   calls = address.loadPointer(context, offsetof(moert_context, calls));
   n = address.load64(context, offsetof(moert_context, n));
   position = address.load64(context, offsetof(moert_context, position));
@@ -173,4 +178,6 @@ LogicalResult EntryBuilder::run() {
   return success();
 }
 
-LogicalResult rt::buildEntry(func::FuncOp function, ThunkBuilder &thunks) { return EntryBuilder(function, thunks).run(); }
+LogicalResult rt::buildEntry(func::FuncOp function, ThunkBuilder &thunks) {
+  return EntryBuilder(function, thunks).run();
+}

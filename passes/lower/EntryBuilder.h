@@ -12,8 +12,8 @@
 
 namespace mlir::rt {
 
-/// Makes thunks: functions of type `moert_kernel` that unpack the argument array and call kernels over a range of tiles.
-/// Equal launches share a thunk.
+/// Makes thunks: functions of type `moert_kernel` that unpack the argument array and call kernels over a range of
+/// tiles. Equal launches share a thunk.
 class ThunkBuilder {
 public:
   explicit ThunkBuilder(ModuleOp module) : module(module) {}

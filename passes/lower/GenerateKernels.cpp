@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Generates a kernel for each distinct compute step and launches it: level L3 to L4. Main source: passes/lower/Passes.td.
+/// Generates a kernel for each distinct compute step and launches it: level L3 to L4. Main source:
+/// passes/lower/Passes.td.
 #include "passes/lower/KernelSelection.h"
 #include "passes/lower/Passes.h"
 
@@ -49,7 +50,8 @@ struct GenerateKernels : moe::impl::GenerateKernelsBase<GenerateKernels> {
     module.walk([&](Operation *op) {
       if (auto region = dyn_cast<rt::ParallelOp>(op))
         parallel.push_back(region);
-      else if (auto compute = dyn_cast<rt::ComputeOp>(op); compute && !isa_and_present<rt::ParallelOp>(op->getParentOp()))
+      else if (auto compute = dyn_cast<rt::ComputeOp>(op);
+               compute && !isa_and_present<rt::ParallelOp>(op->getParentOp()))
         single.push_back(compute);
     });
     for (rt::ComputeOp compute : single)

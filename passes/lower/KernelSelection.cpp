@@ -133,7 +133,9 @@ FailureOr<TilesAttr> KernelCache::generate(ComputeOp step, StringRef name) {
   auto columns = [](Value value) { return cast<MemRefType>(value.getType()).getDimSize(1); };
   switch (step.getKind()) {
   case Kind::embed: {
-    auto encoding = spec.text("scheme") == "f32" ? moec::RowEncoding::f32 : spec.text("scheme") == "i8" ? moec::RowEncoding::i8 : moec::RowEncoding::i4;
+    auto encoding = spec.text("scheme") == "f32"  ? moec::RowEncoding::f32
+                    : spec.text("scheme") == "i8" ? moec::RowEncoding::i8
+                                                  : moec::RowEncoding::i4;
     return make(moec::buildEmbed,
                 moec::EmbedSpec{rowsOf(step.getOuts()[0]), spec.integer("columns"), spec.integer("row_bytes"), encoding,
                                 spec.integer("group") ? spec.integer("group") : 32},
@@ -141,14 +143,17 @@ FailureOr<TilesAttr> KernelCache::generate(ComputeOp step, StringRef name) {
   }
   case Kind::norm:
     return make(moec::buildNorm,
-                moec::NormSpec{rowsOf(step.getIns()[0]), columns(step.getIns()[0]), spec.real("eps"), spec.flag("unit_offset"),
-                               spec.flag("emit_float"), spec.integer("group")},
+                moec::NormSpec{rowsOf(step.getIns()[0]), columns(step.getIns()[0]), spec.real("eps"),
+                               spec.flag("unit_offset"), spec.flag("emit_float"), spec.integer("group")},
                 perToken(1));
   case Kind::quantize:
     return make(moec::buildQuantize,
-                moec::QuantizeSpec{rowsOf(step.getIns()[0]), columns(step.getIns()[0]), spec.integer("group")}, perToken(1));
+                moec::QuantizeSpec{rowsOf(step.getIns()[0]), columns(step.getIns()[0]), spec.integer("group")},
+                perToken(1));
   case Kind::route: {
-    auto score = spec.text("score") == "softmax" ? moec::RouterScore::softmax : spec.text("score") == "sigmoid" ? moec::RouterScore::sigmoid : moec::RouterScore::none;
+    auto score = spec.text("score") == "softmax"   ? moec::RouterScore::softmax
+                 : spec.text("score") == "sigmoid" ? moec::RouterScore::sigmoid
+                                                   : moec::RouterScore::none;
     return make(moec::buildRouterTopk,
                 moec::RouterSpec{rowsOf(step.getIns()[0]), spec.integer("experts"), spec.integer("k"), score,
                                  spec.flag("renormalize"), spec.real("renorm_eps"), spec.real("factor")},
@@ -196,7 +201,8 @@ FailureOr<TilesAttr> KernelCache::generateMatrix(ComputeOp step, StringRef name,
   Spec spec{step.getSpec()};
   if (step.getKind() == Kind::linear) {
     moec::LinearSpec linear;
-    linear.matrix = {spec.integer("rows"), spec.integer("columns"), encodingOf(spec), spec.integer("group") ? spec.integer("group") : 32, 0};
+    linear.matrix = {spec.integer("rows"), spec.integer("columns"), encodingOf(spec),
+                     spec.integer("group") ? spec.integer("group") : 32, 0};
     linear.maxTokens = rowsOf(step.getOuts()[0]);
     linear.hasResidual = spec.flag("residual");
     if (failed(report(step, moec::check(linear, context.family()))))

@@ -13,8 +13,8 @@ using namespace mlir::rt;
 namespace {
 
 /// Calls kernel `name` with pointers args[first + skip ..], then the index arguments.
-void callKernel(OpBuilder &builder, Location loc, Attribute kernel, SmallVector<Value> arguments, Value args, int64_t first,
-                int64_t last, ValueRange indices) {
+void callKernel(OpBuilder &builder, Location loc, Attribute kernel, SmallVector<Value> arguments, Value args,
+                int64_t first, int64_t last, ValueRange indices) {
   AddressBuilder address(builder, loc);
   for (int64_t index = first; index < last; ++index)
     arguments.push_back(address.loadPointer(args, index * 8));
@@ -50,12 +50,14 @@ void ThunkBuilder::buildPlain(LLVM::LLVMFuncOp thunk, LaunchOp launch) {
   Block *entry = thunk.addEntryBlock(builder);
   builder.setInsertionPointToEnd(entry);
   AddressBuilder address(builder, loc);
-  Value context = entry->getArgument(0), args = entry->getArgument(1), begin = entry->getArgument(2), end = entry->getArgument(3);
+  Value context = entry->getArgument(0), args = entry->getArgument(1), begin = entry->getArgument(2),
+        end = entry->getArgument(3);
   Value n = address.load64(context, offsetof(moert_context, n));
   Value position = address.load64(context, offsetof(moert_context, position));
   Value zero = address.constant(0), offset = zero;
   int64_t firstArgument = 0;
-  for (auto [kernel, tilesAttr, segment] : llvm::zip_equal(launch.getKernels(), launch.getTiles(), launch.getSegments())) {
+  for (auto [kernel, tilesAttr, segment] :
+       llvm::zip_equal(launch.getKernels(), launch.getTiles(), launch.getSegments())) {
     auto tiles = cast<TilesAttr>(tilesAttr);
     Value count = address.constant(tiles.getCount());
     if (tiles.getPer() == Per::token)
@@ -84,7 +86,8 @@ void ThunkBuilder::buildExperts(LLVM::LLVMFuncOp thunk, LaunchOp launch) {
   Block *head = builder.createBlock(&thunk.getBody(), {}, {i64}, {loc});
   Block *body = builder.createBlock(&thunk.getBody());
   Block *exit = builder.createBlock(&thunk.getBody());
-  Value context = entry->getArgument(0), args = entry->getArgument(1), begin = entry->getArgument(2), end = entry->getArgument(3);
+  Value context = entry->getArgument(0), args = entry->getArgument(1), begin = entry->getArgument(2),
+        end = entry->getArgument(3);
   AddressBuilder address(builder, loc);
   builder.setInsertionPointToEnd(entry);
   constexpr int64_t kWave = offsetof(moert_context, wave);

@@ -21,7 +21,7 @@ namespace {
 
 struct Live {
   rt::ArenaOp view;
-  int64_t begin, end;       // bytes
+  int64_t begin, end;        // bytes
   int64_t firstUse, lastUse; // positions of top-level operations
 };
 
@@ -65,8 +65,10 @@ struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
       lives.push_back(live);
     }
     for (auto view : function.getBody().front().getOps<rt::ResidentOp>())
-      if (int64_t end = int64_t(view.getOffset()) + rt::sizeBytesOf(view.getView().getType()); end > integer(plan, "resident_bytes"))
-        return view.emitOpError("ends at byte ") << end << ", but the resident segment has " << integer(plan, "resident_bytes");
+      if (int64_t end = int64_t(view.getOffset()) + rt::sizeBytesOf(view.getView().getType());
+          end > integer(plan, "resident_bytes"))
+        return view.emitOpError("ends at byte ")
+               << end << ", but the resident segment has " << integer(plan, "resident_bytes");
     for (size_t i = 0; i < lives.size(); ++i)
       for (size_t k = i + 1; k < lives.size(); ++k)
         if (lives[i].begin < lives[k].end && lives[k].begin < lives[i].end && lives[i].firstUse <= lives[k].lastUse &&
@@ -89,11 +91,13 @@ struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
     auto add = [&](StringRef name, int64_t bytes) { return needs.add(name, static_cast<uint64_t>(bytes)); };
     llvm::Error error = add("resident weights", integer(plan, "resident_bytes"));
     error = llvm::joinErrors(std::move(error), add("arena", integer(plan, "arena_bytes")));
-    error = llvm::joinErrors(std::move(error), add("kv cache", integer(plan, "kv_capacity") / 64 * integer(plan, "kv_block_bytes")));
+    error = llvm::joinErrors(std::move(error),
+                             add("kv cache", integer(plan, "kv_capacity") / 64 * integer(plan, "kv_block_bytes")));
     error = llvm::joinErrors(std::move(error), add("recurrent state", integer(plan, "state_bytes")));
     if (integer(plan, "num_expert_records"))
-      error = llvm::joinErrors(std::move(error), needs.setSlots(integer(plan, "record_bytes"), integer(plan, "min_slots"),
-                                                                integer(plan, "num_expert_records")));
+      error =
+          llvm::joinErrors(std::move(error), needs.setSlots(integer(plan, "record_bytes"), integer(plan, "min_slots"),
+                                                            integer(plan, "num_expert_records")));
     if (error)
       return module.emitError(llvm::toString(std::move(error)));
     auto slots = needs.slotsFor(budget);

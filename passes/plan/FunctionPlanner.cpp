@@ -49,10 +49,16 @@ private:
   void emitLinear(WeightOp weight, Value w, const Views &x, Value residual, Value y);
   void pollAtLayer(Operation *op);
 
-  NamedAttribute set(StringRef key, int64_t value) { return {builder.getStringAttr(key), builder.getI64IntegerAttr(value)}; }
+  NamedAttribute set(StringRef key, int64_t value) {
+    return {builder.getStringAttr(key), builder.getI64IntegerAttr(value)};
+  }
   NamedAttribute set(StringRef key, bool value) { return {builder.getStringAttr(key), builder.getBoolAttr(value)}; }
-  NamedAttribute set(StringRef key, StringRef value) { return {builder.getStringAttr(key), builder.getStringAttr(value)}; }
-  NamedAttribute set(StringRef key, APFloat value) { return {builder.getStringAttr(key), builder.getF32FloatAttr(value.convertToFloat())}; }
+  NamedAttribute set(StringRef key, StringRef value) {
+    return {builder.getStringAttr(key), builder.getStringAttr(value)};
+  }
+  NamedAttribute set(StringRef key, APFloat value) {
+    return {builder.getStringAttr(key), builder.getF32FloatAttr(value.convertToFloat())};
+  }
 
   func::FuncOp function;
   SymbolTable symbols;
@@ -78,9 +84,7 @@ int64_t groupOf(RankedTensorType type) {
 }
 
 /// Key and value codes of a cache, as `spec` entries need it.
-StringRef elemName(CacheType cache) {
-  return cache.getElem().isF32() ? "f32" : cache.getElem().isF16() ? "f16" : "i8";
-}
+StringRef elemName(CacheType cache) { return cache.getElem().isF32() ? "f32" : cache.getElem().isF16() ? "f16" : "i8"; }
 
 } // namespace
 
@@ -147,7 +151,8 @@ LogicalResult FunctionPlanner::planEmbed(EmbedOp op) {
   return success();
 }
 
-LogicalResult FunctionPlanner::planNorm(Operation *op, Value x, Value w, APFloat eps, bool unitOffset, Value y, Value q) {
+LogicalResult FunctionPlanner::planNorm(Operation *op, Value x, Value w, APFloat eps, bool unitOffset, Value y,
+                                        Value q) {
   FailureOr<Value> weight = weightView(op, w);
   if (failed(weight))
     return failure();
@@ -166,8 +171,9 @@ LogicalResult FunctionPlanner::planNorm(Operation *op, Value x, Value w, APFloat
     viewsOf[q] = makeViews(cast<RankedTensorType>(q.getType()));
     outs.append(viewsOf[q].begin(), viewsOf[q].end());
   }
-  program->compute(Kind::norm, {viewsOf.lookup(x).front(), *weight}, outs,
-                   {set("eps", eps), set("unit_offset", unitOffset), set("group", group), set("emit_float", emitFloat)});
+  program->compute(
+      Kind::norm, {viewsOf.lookup(x).front(), *weight}, outs,
+      {set("eps", eps), set("unit_offset", unitOffset), set("group", group), set("emit_float", emitFloat)});
   return success();
 }
 
@@ -185,8 +191,8 @@ void FunctionPlanner::emitLinear(WeightOp weight, Value w, const Views &x, Value
   if (residual)
     ins.push_back(residual);
   program->compute(Kind::linear, ins, {y},
-                   {set("rows", type.getDimSize(0)), set("columns", type.getDimSize(1)), set("scheme", schemeName(type)),
-                    set("group", groupOf(type)), set("residual", bool(residual))});
+                   {set("rows", type.getDimSize(0)), set("columns", type.getDimSize(1)),
+                    set("scheme", schemeName(type)), set("group", groupOf(type)), set("residual", bool(residual))});
 }
 
 LogicalResult FunctionPlanner::planLinear(LinearOp op) {
@@ -202,7 +208,8 @@ LogicalResult FunctionPlanner::planLinear(LinearOp op) {
       return failure();
     y = residual = *place;
   } else if (weightOf(op.getW()).getRole() == Role::head) {
-    y = program->makeFixed({tokens, op.getY().getType().getDimSize(1)}, builder.getF32Type(), arena.logitsOffset, false);
+    y = program->makeFixed({tokens, op.getY().getType().getDimSize(1)}, builder.getF32Type(), arena.logitsOffset,
+                           false);
   } else {
     y = makeViews(op.getY().getType()).front();
   }
@@ -250,13 +257,15 @@ LogicalResult FunctionPlanner::planRopeAppend(RopeAppendOp op) {
     auto entry = pack.getAs<IntegerAttr>(("rope_" + table + "_offset").str());
     if (!entry)
       return op.emitOpError("expects rotary tables in rt.pack; run moe-place-weights first");
-    ins.push_back(program->makeResident({cache.getCapacity(), int64_t(op.getDim()) / 2}, builder.getF32Type(), entry.getInt()));
+    ins.push_back(
+        program->makeResident({cache.getCapacity(), int64_t(op.getDim()) / 2}, builder.getF32Type(), entry.getInt()));
   }
   Value region = program->makeKv(kv.capacity / 64 * kv.blockBytes, kv.layerOffsets[layer]);
   program->compute(Kind::rope_append, ins, {region},
-                   {set("heads", op.getQ().getType().getDimSize(1) / cache.getQkDim()), set("kv_heads", cache.getKvHeads()),
-                    set("qk_dim", cache.getQkDim()), set("v_dim", cache.getVDim()), set("dim", int64_t(op.getDim())),
-                    set("eps", op.getEps()), set("norms", bool(op.getQNorm())), set("elem", elemName(cache)), set("block_bytes", kv.blockBytes)});
+                   {set("heads", op.getQ().getType().getDimSize(1) / cache.getQkDim()),
+                    set("kv_heads", cache.getKvHeads()), set("qk_dim", cache.getQkDim()), set("v_dim", cache.getVDim()),
+                    set("dim", int64_t(op.getDim())), set("eps", op.getEps()), set("norms", bool(op.getQNorm())),
+                    set("elem", elemName(cache)), set("block_bytes", kv.blockBytes)});
   viewsOf[op.getRoped()] = viewsOf.lookup(op.getQ());
   layerOfCache[op.getUpdated()] = layer;
   return success();
@@ -268,8 +277,9 @@ LogicalResult FunctionPlanner::planAttention(AttentionOp op) {
   viewsOf[op.getO()] = makeViews(op.getO().getType());
   Value region = program->makeKv(kv.capacity / 64 * kv.blockBytes, kv.layerOffsets[layer]);
   program->compute(Kind::attention, {viewsOf.lookup(op.getQ()).front(), region}, viewsOf[op.getO()],
-                   {set("heads", int64_t(op.getHeads())), set("kv_heads", cache.getKvHeads()), set("qk_dim", cache.getQkDim()),
-                    set("v_dim", cache.getVDim()), set("scale", op.getScale()), set("elem", elemName(cache)), set("block_bytes", kv.blockBytes)});
+                   {set("heads", int64_t(op.getHeads())), set("kv_heads", cache.getKvHeads()),
+                    set("qk_dim", cache.getQkDim()), set("v_dim", cache.getVDim()), set("scale", op.getScale()),
+                    set("elem", elemName(cache)), set("block_bytes", kv.blockBytes)});
   layerOfCache[op.getUpdated()] = layer;
   return success();
 }
@@ -310,7 +320,8 @@ LogicalResult FunctionPlanner::planExperts(ExpertsOp op) {
   int64_t pairs = tokens * topK, recordBytes = pack.getAs<IntegerAttr>("record_bytes").getInt();
   int64_t downGroup = groupOf(downType);
   Views x = viewsOf.lookup(op.getX());
-  Views h = downGroup ? makeActViews(pairs, inner, downGroup) : Views{program->makeBuffer({pairs, inner}, builder.getF32Type())};
+  Views h = downGroup ? makeActViews(pairs, inner, downGroup)
+                      : Views{program->makeBuffer({pairs, inner}, builder.getF32Type())};
   Value y = program->makeBuffer({pairs, hidden}, builder.getF32Type());
   Value ids = viewsOf.lookup(op.getIds()).front();
   program->touch(ids);
@@ -324,13 +335,14 @@ LogicalResult FunctionPlanner::planExperts(ExpertsOp op) {
     ins.append(x.begin(), x.end());
     program->compute(Kind::gate_up, ins, h,
                      {set("inner", inner), set("hidden", hidden), set("scheme", schemeName(gateType)),
-                      set("group", groupOf(gateType)), set("down_group", downGroup), set("gate_offset", places[0].getOffset()),
-                      set("up_offset", places[1].getOffset()), set("top_k", topK)});
+                      set("group", groupOf(gateType)), set("down_group", downGroup),
+                      set("gate_offset", places[0].getOffset()), set("up_offset", places[1].getOffset()),
+                      set("top_k", topK)});
     ins.assign({record, routed});
     ins.append(h.begin(), h.end());
     program->compute(Kind::down, ins, {y},
-                     {set("inner", inner), set("hidden", hidden), set("scheme", schemeName(downType)), set("group", downGroup),
-                      set("down_offset", places[2].getOffset()), set("top_k", topK)});
+                     {set("inner", inner), set("hidden", hidden), set("scheme", schemeName(downType)),
+                      set("group", downGroup), set("down_offset", places[2].getOffset()), set("top_k", topK)});
   }
   program->nextStep();
   program->compute(Kind::combine, {*sum, y, viewsOf.lookup(op.getWeights()).front()}, {*sum}, {set("k", topK)});
@@ -344,7 +356,8 @@ LogicalResult FunctionPlanner::planReturn(func::ReturnOp op) {
   auto fixed = view.size() == 1 ? view.front().getDefiningOp<rt::ArenaOp>() : rt::ArenaOp();
   int64_t expected = function.getName() == "head" ? arena.logitsOffset : arena.hiddenOffset;
   if (!fixed || int64_t(fixed.getOffset()) != expected)
-    return op.emitOpError("expects the result in its fixed place: residual sums of the embedding, or the head's logits");
+    return op.emitOpError(
+        "expects the result in its fixed place: residual sums of the embedding, or the head's logits");
   func::ReturnOp::create(builder, op.getLoc());
   return success();
 }
@@ -382,7 +395,8 @@ FailureOr<int64_t> FunctionPlanner::run() {
   program.emplace(builder, function.getLoc(), context);
   if (function.getName() == "head") {
     auto type = cast<RankedTensorType>(old.getArgument(0).getType());
-    viewsOf[old.getArgument(0)] = {program->makeFixed({tokens, type.getDimSize(1)}, builder.getF32Type(), arena.hiddenOffset, true)};
+    viewsOf[old.getArgument(0)] = {
+        program->makeFixed({tokens, type.getDimSize(1)}, builder.getF32Type(), arena.hiddenOffset, true)};
   }
   int64_t cacheIndex = 0;
   for (BlockArgument argument : old.getArguments())

@@ -78,7 +78,9 @@ struct PlaceWeights : moe::impl::PlaceWeightsBase<PlaceWeights> {
       recordBytes = std::max(recordBytes, cursor.end(MOEPACK_PAGE_BYTES));
     SmallVector<NamedAttribute> pack;
     Builder builder(&getContext());
-    auto put = [&](StringRef key, int64_t value) { pack.push_back(builder.getNamedAttr(key, builder.getI64IntegerAttr(value))); };
+    auto put = [&](StringRef key, int64_t value) {
+      pack.push_back(builder.getNamedAttr(key, builder.getI64IntegerAttr(value)));
+    };
     if (failed(placeTables(module, resident, put)))
       return signalPassFailure();
     put("resident_bytes", resident.end(MOEPACK_TENSOR_ALIGN));
@@ -89,8 +91,7 @@ struct PlaceWeights : moe::impl::PlaceWeightsBase<PlaceWeights> {
   }
 
   /// Places the cosine and sine tables of the model's rotary embedding; all layers share one pair.
-  template <typename Put>
-  LogicalResult placeTables(ModuleOp module, Cursor &resident, Put put) {
+  template <typename Put> LogicalResult placeTables(ModuleOp module, Cursor &resident, Put put) {
     RopeAppendOp first;
     WalkResult result = module.walk([&](RopeAppendOp op) {
       if (first && (op.getTheta() != first.getTheta() || op.getDim() != first.getDim())) {

@@ -16,8 +16,8 @@ using namespace mlir::moe;
 namespace {
 
 constexpr int64_t kAlign = 64;
-/// Rows whose logits are computed in one call of @head: keeps the logits buffer small and still reads the head's weights
-/// once for several rows.
+/// Rows whose logits are computed in one call of @head: keeps the logits buffer small and still reads the head's
+/// weights once for several rows.
 constexpr int64_t kHeadRows = 8;
 
 int64_t alignUp(int64_t value) { return (value + kAlign - 1) / kAlign * kAlign; }
@@ -64,8 +64,8 @@ struct PlanMemory : moe::impl::PlanMemoryBase<PlanMemory> {
     arena.logitsOffset = alignUp(arena.chunk * hidden * 4);
     arena.sharedOffset = arena.logitsOffset + alignUp(arena.headRows * vocab * 4);
     int64_t arenaBytes = arena.sharedOffset;
-    for (auto [name, tokens] : {std::pair("prefill", arena.chunk), std::pair("decode", int64_t(1)),
-                                std::pair("head", arena.headRows)}) {
+    for (auto [name, tokens] :
+         {std::pair("prefill", arena.chunk), std::pair("decode", int64_t(1)), std::pair("head", arena.headRows)}) {
       auto function = module.lookupSymbol<func::FuncOp>(name);
       if (!function) {
         module.emitError("expects the entry point @") << name;
@@ -88,7 +88,9 @@ struct PlanMemory : moe::impl::PlanMemoryBase<PlanMemory> {
               int64_t arenaBytes) {
     Builder builder(&getContext());
     SmallVector<NamedAttribute> plan;
-    auto put = [&](StringRef key, int64_t value) { plan.push_back(builder.getNamedAttr(key, builder.getI64IntegerAttr(value))); };
+    auto put = [&](StringRef key, int64_t value) {
+      plan.push_back(builder.getNamedAttr(key, builder.getI64IntegerAttr(value)));
+    };
     put("arena_bytes", arenaBytes);
     put("resident_bytes", integer(pack, "resident_bytes"));
     put("kv_block_bytes", kv.blockBytes);

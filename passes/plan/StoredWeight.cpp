@@ -14,7 +14,8 @@ FailureOr<StoredWeight> moe::storedWeightOf(WeightOp weight, moec::LayoutFamily 
   if (QuantAttr quant = weight.getQuant()) {
     if (quant.getMinimum() || (quant.getScheme() != Scheme::i8 && quant.getScheme() != Scheme::i4))
       return weight.emitOpError("has encoding ") << quant << ", which has no layout yet";
-    stored.encoding = quant.getScheme() == Scheme::i8 ? moec::Encoding::i8(quant.getGroup()) : moec::Encoding::i4(quant.getGroup());
+    stored.encoding =
+        quant.getScheme() == Scheme::i8 ? moec::Encoding::i8(quant.getGroup()) : moec::Encoding::i4(quant.getGroup());
   }
   if (type.getRank() == 1) {
     stored.bytes = stored.cols * 4;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The stored form of a `moe.weight` under a layout family: what the pack holds of it. Part of the plan stage, also read
-/// by the pack step. Main source: docs/pack-format.md.
+/// The stored form of a `moe.weight` under a layout family: what the pack holds of it. Part of the plan stage, also
+/// read by the pack step. Main source: docs/pack-format.md.
 #ifndef PASSES_PLAN_STOREDWEIGHT_H
 #define PASSES_PLAN_STOREDWEIGHT_H
 

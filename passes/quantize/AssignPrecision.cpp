@@ -2,8 +2,8 @@
 /// \file
 /// Gives each weight an encoding by its role and inserts the int8 activations that quantized products read.
 /// Main source: passes/quantize/Passes.td, docs/architecture.md ("Precision").
-#include "passes/quantize/Passes.h"
 #include "passes/quantize/Options.h"
+#include "passes/quantize/Passes.h"
 
 namespace mlir::moe {
 #define GEN_PASS_DEF_ASSIGNPRECISION
@@ -26,8 +26,8 @@ std::optional<Scheme> schemeFor(Preset preset, Role role) {
     return Scheme::i8;
   if (preset == Preset::Int4)
     return Scheme::i4;
-  bool sensitive = role == Role::embedding || role == Role::head || role == Role::attention_v ||
-                   role == Role::attention_o;
+  bool sensitive =
+      role == Role::embedding || role == Role::head || role == Role::attention_v || role == Role::attention_o;
   return sensitive ? Scheme::i8 : Scheme::i4;
 }
 
@@ -58,7 +58,9 @@ struct AssignPrecision : moe::impl::AssignPrecisionBase<AssignPrecision> {
       if (failed(encode(weight, *known, groupSize)))
         return signalPassFailure();
     SymbolTable symbols(module);
-    module.walk([&](ParamOp param) { param.getValue().setType(cast<RankedTensorType>(symbols.lookup<WeightOp>(param.getWeight()).getType())); });
+    module.walk([&](ParamOp param) {
+      param.getValue().setType(cast<RankedTensorType>(symbols.lookup<WeightOp>(param.getWeight()).getType()));
+    });
     module.walk([&](Operation *op) { quantizeOperand(op); });
   }
 
@@ -91,8 +93,8 @@ struct AssignPrecision : moe::impl::AssignPrecisionBase<AssignPrecision> {
       return;
     OpBuilder builder(op);
     auto type = cast<RankedTensorType>(x->get().getType());
-    auto encoded = RankedTensorType::get(type.getShape(), type.getElementType(),
-                                         ActAttr::get(&getContext(), quant.getGroup()));
+    auto encoded =
+        RankedTensorType::get(type.getShape(), type.getElementType(), ActAttr::get(&getContext(), quant.getGroup()));
     x->set(QuantizeActOp::create(builder, op->getLoc(), encoded, x->get()));
   }
 };

@@ -71,9 +71,7 @@ public:
   Weights(const float *logits, float maximum, float temperature)
       : logits(logits), maximum(maximum), temperature(temperature) {}
 
-  uint64_t of(int32_t id) const {
-    return fixedPointExp((static_cast<double>(logits[id]) - maximum) / temperature);
-  }
+  uint64_t of(int32_t id) const { return fixedPointExp((static_cast<double>(logits[id]) - maximum) / temperature); }
 
 private:
   const float *logits;
@@ -105,8 +103,8 @@ constexpr double kLog2E = 1.4426950408889634;
 /// ln(2)^n / n! * 2^62: the series of 2^g for 0 <= g < 1, exact to 2^-40 by far.
 constexpr uint64_t kExp2[15] = {
     0x4000000000000000, 0x2C5C85FDF473DE6B, 0xF5FDEFFC162C754, 0x38D611AE09417F1, 0x9D955B7DD273B9,
-    0x15D87FE78A6731, 0x2861225F0D8F1, 0x3FF97F8B1162, 0x58B0088E972, 0x6D494F4E58,
-    0x7933D4563, 0x7A32B1CD, 0x70EF594, 0x605865, 0x4C526};
+    0x15D87FE78A6731,   0x2861225F0D8F1,    0x3FF97F8B1162,    0x58B0088E972,     0x6D494F4E58,
+    0x7933D4563,        0x7A32B1CD,         0x70EF594,         0x605865,          0x4C526};
 
 } // namespace
 

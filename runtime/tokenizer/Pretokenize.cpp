@@ -52,8 +52,7 @@ private:
 
   /// [^\s\p{L}\p{N}]: marks are symbols where they are not letters.
   bool isSymbol(const Character &c) const {
-    return c.length != 0 &&
-           (c.kind == CharacterClass::Symbol || (c.kind == CharacterClass::Mark && !marksAreLetters));
+    return c.length != 0 && (c.kind == CharacterClass::Symbol || (c.kind == CharacterClass::Mark && !marksAreLetters));
   }
 
   static bool isLineEnd(const Character &c) { return c.length != 0 && (c.code == '\r' || c.code == '\n'); }

@@ -51,8 +51,7 @@ NormalizationProperty normalizationOf(uint32_t code) {
   // Below U+0300 there are neither marks nor code points that NFC changes.
   if (code < 0x300 || code > 0x10FFFF)
     return {0, true};
-  uint16_t value =
-      kNormalizationValues[lastStart(kNormalizationStarts, countOf(kNormalizationStarts), ~0u, code)];
+  uint16_t value = kNormalizationValues[lastStart(kNormalizationStarts, countOf(kNormalizationStarts), ~0u, code)];
   return {static_cast<uint8_t>(value), value < 256};
 }
 
@@ -85,8 +84,8 @@ uint32_t compose(uint32_t first, uint32_t second) {
   size_t low = 0, high = countOf(kCompositionFirst);
   while (low < high) {
     size_t middle = (low + high) / 2;
-    bool below = kCompositionFirst[middle] != first ? kCompositionFirst[middle] < first
-                                                    : kCompositionSecond[middle] < second;
+    bool below =
+        kCompositionFirst[middle] != first ? kCompositionFirst[middle] < first : kCompositionSecond[middle] < second;
     if (below)
       low = middle + 1;
     else

@@ -82,8 +82,7 @@ llvm::Expected<InterpretOptions> parseInterpretOptions(llvm::ArrayRef<const char
       if (llvm::Error error = setValue(options, flag, arguments[i]))
         return error;
     } else if (flag.starts_with("-")) {
-      return fault("unknown flag " + flag +
-                   ", expects --ids, --greedy, --logits, --entry, --check-hashes or --help");
+      return fault("unknown flag " + flag + ", expects --ids, --greedy, --logits, --entry, --check-hashes or --help");
     } else if (options.file.empty()) {
       options.file = flag.str();
     } else {

@@ -37,9 +37,9 @@ bool LogitsFile::writeHeader() {
   memcpy(header, "\x93NUMPY\x01\x00", 8);
   header[8] = static_cast<char>(kHeaderBytes - 10);
   header[9] = 0;
-  int length = snprintf(header + 10, kHeaderBytes - 10,
-                        "{'descr': '<f4', 'fortran_order': False, 'shape': (%llu, %u), }",
-                        static_cast<unsigned long long>(numRows), numColumns);
+  int length =
+      snprintf(header + 10, kHeaderBytes - 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (%llu, %u), }",
+               static_cast<unsigned long long>(numRows), numColumns);
   header[10 + length] = ' ';
   header[kHeaderBytes - 1] = '\n';
   return fwrite(header, kHeaderBytes, 1, file) == 1 || fail("write");

@@ -168,9 +168,8 @@ struct AttentionEmitter {
     Value begin = f.multiply(span, kSpanBlocks);
     Value end = f.minimum(f.add(begin, kSpanBlocks), numBlocks);
     Values start{f.constant(-INFINITY), f.constant(0.0f)};
-    Values own = f.loop(begin, end, 1, start, [&](Value number, ValueRange carried) {
-      return emitBlock(number, carried[0], carried[1]);
-    });
+    Values own = f.loop(begin, end, 1, start,
+                        [&](Value number, ValueRange carried) { return emitBlock(number, carried[0], carried[1]); });
     Value newLargest = f.maxIgnoringNan(own[0], largest);
     Value before = exponent(largest, newLargest), now = exponent(own[0], newLargest);
     f.overVectors(spec.kv.valueDim, [&](Value column, int64_t width) {
@@ -184,10 +183,9 @@ struct AttentionEmitter {
     f.overVectors(spec.kv.valueDim,
                   [&](Value column, int64_t width) { f.storeVector(f.zeroVector(width), merged, {column}); });
     Value numBlocks = f.ceilDivide(valid, kKvBlockPositions);
-    Values last = f.loop(f.index(0), f.ceilDivide(valid, kAttentionSpanPositions), 1,
-                         {f.constant(-INFINITY), f.constant(0.0f)}, [&](Value span, ValueRange carried) {
-                           return emitSpan(span, numBlocks, carried[0], carried[1]);
-                         });
+    Values last =
+        f.loop(f.index(0), f.ceilDivide(valid, kAttentionSpanPositions), 1, {f.constant(-INFINITY), f.constant(0.0f)},
+               [&](Value span, ValueRange carried) { return emitSpan(span, numBlocks, carried[0], carried[1]); });
     Value firstColumn = f.multiply(head, spec.kv.valueDim);
     f.overVectors(spec.kv.valueDim, [&](Value column, int64_t width) {
       Value result = f.divf(f.loadVector(merged, {column}, width), f.splat(last[1], width));
@@ -209,8 +207,8 @@ func::FuncOp buildAttention(KernelContext &context, ModuleOp module, StringRef n
     int64_t stripVectors = context.family() == LayoutFamily::Arm64 ? 2 : 4;
     Value weights = f.scratch(kKvBlockPositions, f.f32());
     Value sums = f.scratch(kv.valueDim, f.f32()), merged = f.scratch(kv.valueDim, f.f32());
-    AttentionEmitter emitter{f,       spec, stripVectors, a.memrefs[0], a.memrefs[1], a.memrefs[2],
-                             weights, sums, merged,       {},           {},           {},           {}};
+    AttentionEmitter emitter{
+        f, spec, stripVectors, a.memrefs[0], a.memrefs[1], a.memrefs[2], weights, sums, merged, {}, {}, {}, {}};
     f.loop(a.tileBegin, a.tileEnd, 1, [&](Value tile) {
       emitter.token = f.divide(tile, spec.heads);
       emitter.head = f.remainder(tile, spec.heads);

@@ -49,9 +49,7 @@ Value FloatBuilder::roundEven(Value a) { return math::RoundEvenOp::create(builde
 
 Value FloatBuilder::abs(Value a) { return math::AbsFOp::create(builder, location, a); }
 
-Value FloatBuilder::maxIgnoringNan(Value a, Value b) {
-  return select(compare(arith::CmpFPredicate::OGT, a, b), a, b);
-}
+Value FloatBuilder::maxIgnoringNan(Value a, Value b) { return select(compare(arith::CmpFPredicate::OGT, a, b), a, b); }
 
 Value FloatBuilder::splat(Value scalar, int64_t width) {
   return vector::BroadcastOp::create(builder, location, vectorOf(scalar.getType(), width), scalar);
@@ -102,8 +100,7 @@ void FloatBuilder::storeBytes(Value vector, Value bytes, Value offset) {
   auto type = cast<VectorType>(vector.getType());
   int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   if (type.getElementType() != i8())
-    vector =
-        vector::BitCastOp::create(builder, location, vectorOf(i8(), type.getNumElements() * elementBytes), vector);
+    vector = vector::BitCastOp::create(builder, location, vectorOf(i8(), type.getNumElements() * elementBytes), vector);
   storeVector(vector, bytes, {offset});
 }
 

@@ -154,8 +154,7 @@ llvm::Error check(const CombineSpec &spec);
 
 mlir::func::FuncOp buildEmbed(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
                               const EmbedSpec &spec);
-mlir::func::FuncOp buildNorm(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
-                             const NormSpec &spec);
+mlir::func::FuncOp buildNorm(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name, const NormSpec &spec);
 mlir::func::FuncOp buildQuantize(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
                                  const QuantizeSpec &spec);
 mlir::func::FuncOp buildRopeAppend(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,

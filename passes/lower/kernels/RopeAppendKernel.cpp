@@ -144,9 +144,7 @@ struct RopeAppendEmitter {
 func::FuncOp buildRopeAppend(KernelContext &context, ModuleOp module, StringRef name, const RopeAppendSpec &spec) {
   const KvLayout &kv = spec.kv;
   Builder builder(module.getContext());
-  auto rows = [&](int64_t columns) -> Type {
-    return MemRefType::get({spec.maxTokens, columns}, builder.getF32Type());
-  };
+  auto rows = [&](int64_t columns) -> Type { return MemRefType::get({spec.maxTokens, columns}, builder.getF32Type()); };
   SmallVector<Type, 8> types{rows(spec.heads * kv.keyDim), rows(kv.kvHeads * kv.keyDim),
                              rows(kv.kvHeads * kv.valueDim)};
   if (spec.headNorms)

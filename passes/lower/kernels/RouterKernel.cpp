@@ -147,8 +147,8 @@ func::FuncOp buildRouterTopk(KernelContext &context, ModuleOp module, StringRef 
   Type memrefs[] = {logits, ids, weights};
   return buildFloatKernel(context, module, name, memrefs, [&](FloatBuilder &f, const FloatKernelArguments &a) {
     int64_t padded = (spec.experts + kFloatLanes - 1) / kFloatLanes * kFloatLanes;
-    RouterEmitter emitter{f,           spec, a.memrefs[0], a.memrefs[1], a.memrefs[2], f.scratch(padded, f.f32()),
-                          f.scratch(padded, f.i32())};
+    RouterEmitter emitter{
+        f, spec, a.memrefs[0], a.memrefs[1], a.memrefs[2], f.scratch(padded, f.f32()), f.scratch(padded, f.i32())};
     f.loop(a.tileBegin, a.tileEnd, 1, [&](Value token) { emitter.emitToken(token); });
   });
 }

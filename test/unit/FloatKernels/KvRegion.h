@@ -45,9 +45,7 @@ struct Region {
   float get(int64_t at) const {
     uint16_t half;
     std::memcpy(&half, &bytes[at], 2);
-    return shape.elementBytes == 1 ? (float)(int8_t)bytes[at]
-           : shape.elementBytes == 2 ? ofHalf(half)
-                                     : getFloat(at);
+    return shape.elementBytes == 1 ? (float)(int8_t)bytes[at] : shape.elementBytes == 2 ? ofHalf(half) : getFloat(at);
   }
   float scale(int64_t scales, int64_t head, int64_t position) const {
     return shape.elementBytes == 1 ? getFloat(scaleAt(scales, head, position)) : 1.0f;

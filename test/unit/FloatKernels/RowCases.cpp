@@ -90,9 +90,9 @@ void runQuantize(const char *name, KernelFunction kernel, int64_t columns, int64
   Random random(3);
   std::vector<float> x = random.values(kMaxTokens * columns, 5.0f);
   for (int64_t i = 0; i < group; ++i) {
-    x[i] = 0.0f;                                  // a group of zeros
-    x[columns + i] = random.value(9e-31f);        // below the threshold
-    x[2 * columns + i] = random.value(1e-28f);    // barely above
+    x[i] = 0.0f;                               // a group of zeros
+    x[columns + i] = random.value(9e-31f);     // below the threshold
+    x[2 * columns + i] = random.value(1e-28f); // barely above
   }
   x[3 * columns + 7] = NAN;
   x[4 * columns + 9] = INFINITY;

@@ -25,10 +25,9 @@ static Json without(llvm::StringRef key) {
 }
 
 TEST(ModelConfig, EveryNeededFieldMustBeThere) {
-  for (const char *key :
-       {"model_type", "hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
-        "moe_intermediate_size", "num_experts", "num_experts_per_tok", "norm_topk_prob", "rms_norm_eps", "rope_theta",
-        "vocab_size", "max_position_embeddings"})
+  for (const char *key : {"model_type", "hidden_size", "num_hidden_layers", "num_attention_heads",
+                          "num_key_value_heads", "moe_intermediate_size", "num_experts", "num_experts_per_tok",
+                          "norm_topk_prob", "rms_norm_eps", "rope_theta", "vocab_size", "max_position_embeddings"})
     EXPECT_EQ(refused(without(key)), std::string("config.json: ") + key + " is missing");
 }
 
@@ -36,8 +35,8 @@ TEST(ModelConfig, AbsentFieldsHaveDefaults) {
   EXPECT_EQ(accepted(without("head_dim")).headDim, 4u); // 8 / 2
   EXPECT_FALSE(accepted(without("tie_word_embeddings")).tieWordEmbeddings);
   EXPECT_TRUE(accepted(without("eos_token_id")).eosIds.empty());
-  for (const char *key : {"hidden_act", "attention_bias", "rope_scaling", "mlp_only_layers", "decoder_sparse_step",
-                          "use_sliding_window"})
+  for (const char *key :
+       {"hidden_act", "attention_bias", "rope_scaling", "mlp_only_layers", "decoder_sparse_step", "use_sliding_window"})
     EXPECT_EQ(accepted(without(key)).hiddenSize, 8u);
 }
 
@@ -60,8 +59,8 @@ TEST(ModelConfig, CountsHaveLimits) {
 
 TEST(ModelConfig, TopKIsWithinTheExperts) {
   for (int value : {0, 3, -1})
-    EXPECT_EQ(refused("num_experts_per_tok", value), "config.json: num_experts_per_tok is " + std::to_string(value) +
-                                                         ", expects 1 to 2 (num_experts)");
+    EXPECT_EQ(refused("num_experts_per_tok", value),
+              "config.json: num_experts_per_tok is " + std::to_string(value) + ", expects 1 to 2 (num_experts)");
 }
 
 TEST(ModelConfig, HeadsFitTogether) {

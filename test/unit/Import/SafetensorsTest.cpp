@@ -41,9 +41,9 @@ TEST(Safetensors, TruncatedFilesNameBytesFoundAndNeeded) {
   std::string bytes = safetensorsBytes(header, std::string(4096, 'x'));
   std::string whole = std::to_string(bytes.size());
   for (size_t cut : {1, 4096})
-    EXPECT_TRUE(contains(refused(llvm::StringRef(bytes).drop_back(cut)),
-                         "m.safetensors is truncated: found " + std::to_string(bytes.size() - cut) + " bytes, needs " +
-                             whole + "; download"));
+    EXPECT_TRUE(contains(refused(llvm::StringRef(bytes).drop_back(cut)), "m.safetensors is truncated: found " +
+                                                                             std::to_string(bytes.size() - cut) +
+                                                                             " bytes, needs " + whole + "; download"));
   EXPECT_TRUE(contains(refused("1234567"), "m.safetensors is truncated: found 7 bytes, needs at least 8"));
   EXPECT_TRUE(contains(refused(""), "found 0 bytes, needs at least 8"));
   EXPECT_TRUE(contains(refused(llvm::StringRef(bytes).take_front(20)),

@@ -40,15 +40,15 @@ inline Json tinyConfig(llvm::StringRef key, Json value) {
 inline std::vector<TinyTensor> tinyTensors() {
   Json config = tinyConfig();
   std::vector<TinyTensor> tensors;
-  llvm::cantFail(forEachExpectedTensor(
-      llvm::cantFail(parseModelConfig(JsonCursor("config.json", config))),
-      [&](llvm::StringRef name, llvm::ArrayRef<uint64_t> shape) {
-        uint64_t count = 1;
-        for (uint64_t extent : shape)
-          count *= extent;
-        tensors.push_back({name.str(), "BF16", shape.vec(), std::string(2 * count, '\x3C')});
-        return llvm::Error::success();
-      }));
+  llvm::cantFail(forEachExpectedTensor(llvm::cantFail(parseModelConfig(JsonCursor("config.json", config))),
+                                       [&](llvm::StringRef name, llvm::ArrayRef<uint64_t> shape) {
+                                         uint64_t count = 1;
+                                         for (uint64_t extent : shape)
+                                           count *= extent;
+                                         tensors.push_back(
+                                             {name.str(), "BF16", shape.vec(), std::string(2 * count, '\x3C')});
+                                         return llvm::Error::success();
+                                       }));
   return tensors;
 }
 

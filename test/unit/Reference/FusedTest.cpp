@@ -17,9 +17,7 @@ namespace {
 
 class FusedTest : public testing::Test {
 protected:
-  FusedTest() {
-    context.loadDialect<moe::MoeDialect, arith::ArithDialect, func::FuncDialect>();
-  }
+  FusedTest() { context.loadDialect<moe::MoeDialect, arith::ArithDialect, func::FuncDialect>(); }
 
   /// Results of a function as text, since values have no comparison; the digits are exact.
   std::vector<std::string> call(llvm::StringRef source, llvm::StringRef name, std::vector<RuntimeValue> arguments) {

@@ -60,11 +60,13 @@ TEST(KvCache, HalvesAreRounded) {
 
 TEST(KvCache, BytesHaveOneScaleForAHead) {
   // max|v| = 8: codes roundeven(3 · 127/8) = 48 and 127, scale 8/127.
-  std::vector<float> o = attend([] {
-    KvCache cache({1, 2, 2, 64, KvElement::i8});
-    EXPECT_FALSE(bool(cache.append(rows(1, {1, 0}), rows(1, {3, 8}), 0)));
-    return cache;
-  }(), {1, 0}, 1);
+  std::vector<float> o = attend(
+      [] {
+        KvCache cache({1, 2, 2, 64, KvElement::i8});
+        EXPECT_FALSE(bool(cache.append(rows(1, {1, 0}), rows(1, {3, 8}), 0)));
+        return cache;
+      }(),
+      {1, 0}, 1);
   float scale = 8.0f / 127.0f;
   EXPECT_EQ(o, (std::vector<float>{48.0f * scale, 127.0f * scale}));
 }

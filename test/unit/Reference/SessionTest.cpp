@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Sessions: the same bits for every cut into chunks; wrong input is an error; weight files are checked.
-#include "lib/Import/GraphBuilder.h"
 #include "lib/Reference/Session.h"
+#include "lib/Import/GraphBuilder.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -32,9 +32,7 @@ protected:
     return created ? std::make_unique<Interpreter>(std::move(*created)) : nullptr;
   }
 
-  std::string failure(llvm::Expected<FloatTensor> rows) {
-    return rows ? "no error" : toString(rows.takeError());
-  }
+  std::string failure(llvm::Expected<FloatTensor> rows) { return rows ? "no error" : toString(rows.takeError()); }
 
   /// Changes one field of the first entry of moe.files and returns the error of opening.
   std::string openWith(llvm::StringRef field, Attribute value, bool checksHashes) {
@@ -52,8 +50,8 @@ protected:
 };
 
 TEST_F(SessionTest, ChunksDoNotChangeBits) {
-  const int32_t ids[] = {46,  1316, 584, 258, 579, 11, 272, 547, 285, 590,
-                         274, 794,  342, 16,  16,  416, 13, 955, 754, 285};
+  const int32_t ids[] = {46,  1316, 584, 258, 579, 11,  272, 547, 285, 590,
+                         274, 794,  342, 16,  16,  416, 13,  955, 754, 285};
   auto interpreter = makeInterpreter();
   auto whole = Session::create(*interpreter), single = Session::create(*interpreter);
   ASSERT_TRUE(whole && single);
@@ -122,8 +120,7 @@ TEST_F(SessionTest, SourcesOutsideTheFileAreErrors) {
   ASSERT_TRUE(bool(session));
   EXPECT_NE(failure(session->feed(1)).find("'embed' ends behind the 16055224 bytes of "), std::string::npos);
   weight->setAttr("source", moe::SourceAttr::get(&context, StringAttr::get(&context, "bf16"), {3}, {0}));
-  EXPECT_EQ(failure(session->feed(1)),
-            "@decode: 'moe.embed' op 'embed' lies in file 3, but 'moe.files' has 1");
+  EXPECT_EQ(failure(session->feed(1)), "@decode: 'moe.embed' op 'embed' lies in file 3, but 'moe.files' has 1");
 }
 
 } // namespace

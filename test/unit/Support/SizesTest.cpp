@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Sizes on the command line: exact, and every wrong form is refused with the valid ones. Checked arithmetic.
-#include "lib/Support/CheckedMath.h"
 #include "lib/Support/Sizes.h"
+#include "lib/Support/CheckedMath.h"
 #include "test/unit/Support/TestFolder.h"
 
 using namespace moec;

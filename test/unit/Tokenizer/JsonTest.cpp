@@ -49,7 +49,7 @@ TEST(TokenizerJson, AcceptsAMissingNormalizer) {
 
 TEST(TokenizerJson, NamesFileAndPath) {
   EXPECT_TRUE(has(messageFor(R"("type": "BPE")", R"("type": "Unigram")"),
-              R"(dir/tokenizer.json: model.type: expected "BPE", but found "Unigram")"));
+                  R"(dir/tokenizer.json: model.type: expected "BPE", but found "Unigram")"));
 }
 
 TEST(TokenizerJson, RefusesOtherKinds) {
@@ -60,7 +60,7 @@ TEST(TokenizerJson, RefusesOtherKinds) {
   EXPECT_TRUE(has(messageFor(R"("use_regex": false)", R"("use_regex": true)"), "use_regex: expected false"));
   EXPECT_TRUE(has(messageFor(R"("decoder": {"type": "ByteLevel"})", R"("decoder": {"type": "Fuse"})"), "decoder"));
   EXPECT_TRUE(has(messageFor(R"("post_processor": null)", R"("post_processor": {"type": "TemplateProcessing"})"),
-              "post_processor: expected null or ByteLevel"));
+                  "post_processor: expected null or ByteLevel"));
 }
 
 TEST(TokenizerJson, RefusesOptionsOfTheModel) {
@@ -91,7 +91,7 @@ TEST(TokenizerJson, RefusesBadTokens) {
   EXPECT_TRUE(has(messageFor("\"!\":33", "\"!!\":33"), "byte 0x21 has no token"));
   EXPECT_TRUE(has(messageFor(R"("content": "<t>")", R"("content": "")"), "added_tokens[1].content: expected a text"));
   EXPECT_TRUE(has(messageFor(R"("content": "<t>")", R"("lstrip": true, "content": "<t>")"),
-              "added_tokens[1].lstrip: expected none"));
+                  "added_tokens[1].lstrip: expected none"));
   EXPECT_TRUE(has(messageFor(R"("normalized": false)", R"("normalized": true)"), "added_tokens[0].normalized"));
   EXPECT_TRUE(has(messageFor(R"("content": "<tt>")", R"("content": "<t>")"), "ids 261 and 262 have the same text"));
 }
@@ -99,5 +99,5 @@ TEST(TokenizerJson, RefusesBadTokens) {
 TEST(TokenizerJson, RefusesWhatIsNoJson) {
   EXPECT_TRUE(has(messageFor("{", "["), "dir/tokenizer.json"));
   EXPECT_TRUE(has(llvm::toString(buildTokenizerBlob("/nonexistent/tokenizer.json", 1).takeError()),
-              "/nonexistent/tokenizer.json"));
+                  "/nonexistent/tokenizer.json"));
 }

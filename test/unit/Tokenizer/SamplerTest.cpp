@@ -88,9 +88,7 @@ TEST(Sampler, TopPKeepsTheSmallestSetThatReachesIt) {
   EXPECT_EQ(frequencies(logits, sampling(1, 2, 0.6f))[1], 1.0);
 }
 
-TEST(Sampler, TinyTemperatureIsGreedy) {
-  EXPECT_EQ(frequencies({1, 1.5f, 1.25f}, sampling(1e-30f))[1], 1.0);
-}
+TEST(Sampler, TinyTemperatureIsGreedy) { EXPECT_EQ(frequencies({1, 1.5f, 1.25f}, sampling(1e-30f))[1], 1.0); }
 
 TEST(Sampler, DrawsAreNumbered) {
   EXPECT_EQ(randomBits(1, 5), randomBits(1, 5));
