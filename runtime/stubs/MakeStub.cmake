@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Makes OUTPUT, a libc.so.6 of architecture ARCH with the symbols of the file SYMBOLS (described in TEXT), after checking
-# that ARCHIVE needs no symbol beside those (and those that the linker or the model's object defines).
+# Makes OUTPUT, a libc.so.6 of architecture ARCH with the symbols of the file SYMBOLS (described in TEXT), after
+# checking that ARCHIVE needs no symbol beside those (and those that the linker or the model's object defines).
 file(STRINGS ${SYMBOLS} symbols REGEX "^[a-zA-Z_]")
 execute_process(COMMAND ${NM} --undefined-only --just-symbol-name ${ARCHIVE} OUTPUT_VARIABLE undefined
   COMMAND_ERROR_IS_FATAL ANY)

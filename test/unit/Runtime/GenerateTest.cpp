@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generation ends for each reason, with the right tokens, callbacks and counts.
+/// \file
+/// Generation ends for each reason, with the right tokens, callbacks and counts.
 #include "FakeModel.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger holds the plan: nothing is taken beyond it, the KV cache grows by blocks, each refusal is survived.
+/// \file
+/// The ledger holds the plan: nothing is taken beyond it, the KV cache grows by blocks, each refusal is survived.
 #include "FakeModel.h"
 
 #include "runtime/api/Model.h"

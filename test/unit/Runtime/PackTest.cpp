@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A damaged, cut or foreign pack is an error that names the file and what was found; it is never read past.
+/// \file
+/// A damaged, cut or foreign pack is an error that names the file and what was found; it is never read past.
 #include "FakeModel.h"
 
 #include "runtime/base/Hash.h"

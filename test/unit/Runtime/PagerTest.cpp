@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pager hands out right weights with any number of slots, keeps its invariants, counts exactly, survives bad reads.
+/// \file
+/// The pager hands out right weights with any number of slots, keeps its invariants, counts exactly, survives bad reads.
 #include "FakeModel.h"
 
 #include "runtime/api/Model.h"

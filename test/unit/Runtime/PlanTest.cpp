@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan adds up, follows the budget, and refuses with numbers.
+/// \file
+/// The plan adds up, follows the budget, and refuses with numbers.
 #include "FakeModel.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each read of a whole run fails once: the run says so, leaks nothing, and goes on when the file can be read again.
+/// \file
+/// Each read of a whole run fails once: the run says so, leaks nothing, and goes on when the file can be read again.
 #include "FakeModel.h"
 
 #include "runtime/api/Model.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions give the same logits whatever the budget, threads and chunk, and whatever failed in between.
+/// \file
+/// Sessions give the same logits whatever the budget, threads and chunk, and whatever failed in between.
 #include "FakeModel.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model's shared object, linked without a sysroot against the stub of libc, exports two symbols, works, and adds to
+/// \file
+/// A model's shared object, linked without a sysroot against the stub of libc, exports two symbols, works, and adds to
 // the process at most its plan and at least 98 % of it.
 #include "FakeModel.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pool runs each tile exactly once, whatever the number of threads and tiles, also with more threads than cores.
+/// \file
+/// The pool runs each tile exactly once, whatever the number of threads and tiles, also with more threads than cores.
 #include "runtime/pool/ThreadPool.h"
 #include "runtime/base/Memory.h"
 
