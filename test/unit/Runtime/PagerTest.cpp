@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The pager hands out right weights with any number of slots, keeps its invariants, counts exactly, survives bad reads.
+/// The pager hands out right weights with any number of slots, keeps its invariants, counts exactly, survives bad
+/// reads.
 #include "FakeModel.h"
 
 #include "runtime/api/Model.h"
