@@ -170,21 +170,27 @@ bool findPack(const Options &options, Array<char> &path) {
   if (stemLength > 3 && strcmp(stem + stemLength - 3, ".so") == 0)
     stemLength -= 3;
   size_t folderLength = static_cast<size_t>(stem - library);
+  // OUT.moepack for OUT.so; NAME.moepack for libNAME.so; and OUT.moepack for OUT.TARGET.so, as a compile for several
+  // targets writes them.
+  const char *dot = static_cast<const char *>(memrchr(stem, '.', stemLength));
+  size_t withoutTarget = dot ? static_cast<size_t>(dot - stem) : 0;
+  bool isPrefixed = stemLength > 3 && strncmp(stem, "lib", 3) == 0;
+  struct {
+    const char *stem;
+    size_t length;
+  } candidates[] = {{stem, stemLength}, {stem + 3, isPrefixed ? stemLength - 3 : 0}, {stem, withoutTarget}};
+  for (const auto &candidate : candidates) {
+    if (candidate.length == 0)
+      continue;
+    path.setSize(0);
+    if (!joinPack(path, library, folderLength, candidate.stem, candidate.length))
+      return printError("out of memory");
+    if (fileExists(path.data()))
+      return true;
+  }
   if (!joinPack(path, library, folderLength, stem, stemLength))
     return printError("out of memory");
-  if (fileExists(path.data()))
-    return true;
-  Array<char> second;
-  bool prefixed = stemLength > 3 && strncmp(stem, "lib", 3) == 0;
-  if (!prefixed)
-    return printError("found no pack for %s: looked for %s; give it by --pack FILE", library, path.data());
-  if (!joinPack(second, library, folderLength, stem + 3, stemLength - 3))
-    return printError("out of memory");
-  if (!fileExists(second.data()))
-    return printError("found no pack for %s: looked for %s and %s; give it by --pack FILE", library, path.data(),
-                      second.data());
-  path.setSize(0);
-  return path.append(second.data(), second.size()) || printError("out of memory");
+  return printError("found no pack for %s: looked for %s; give it by --pack FILE", library, path.data());
 }
 
 } // namespace moerun
