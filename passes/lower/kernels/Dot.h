@@ -86,9 +86,14 @@ private:
 
   // DotArm.cpp
   Values emitArm(mlir::Value row, Tokens tokens);
-  Values emitSdotGroup(mlir::Value block, mlir::Value group, Tokens tokens, mlir::ValueRange sums);
-  Values emitSmmlaGroup(mlir::Value block, mlir::Value group, Tokens tokens, mlir::ValueRange sums);
-  Values armWeights(mlir::Value slice, int64_t chunkPair);
+  Values overGroups(mlir::Value base, mlir::ValueRange acc,
+                    llvm::function_ref<Values(mlir::Value block, mlir::Value group, mlir::ValueRange)> body);
+  Values emitSdotGroup(mlir::Value block, mlir::Value group, Tokens tokens, int64_t half, mlir::ValueRange acc);
+  Values smmlaColumns(mlir::Value k, Tokens tokens);
+  Values smmlaRowPair(mlir::Value slice, int64_t pair, mlir::ValueRange columns, mlir::ValueRange sums);
+  void finishBefore(mlir::ValueRange values);
+  Values emitSmmlaGroup(mlir::Value block, mlir::Value group, Tokens tokens, mlir::ValueRange acc);
+  Values armWeights(mlir::Value slice, int64_t chunkPair, int64_t rowPair);
   mlir::Value armFloat(mlir::Value sums);
 
   Isa isa;

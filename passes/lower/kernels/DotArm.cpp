@@ -6,29 +6,24 @@
 /// Main source: docs/formats.md.
 #include "passes/lower/kernels/Dot.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 
 namespace moec {
 
 static constexpr int64_t kRowPairs = 4;
 
-/// The codes of columns [16 * chunkPair, +16) of a slice: [chunk][row pair], each vector<16xi8>.
-DotEmitter::Values DotEmitter::armWeights(Value slice, int64_t chunkPair) {
-  Values result;
-  if (matrix.encoding == WeightEncoding::i8) {
-    for (int64_t i = 0; i < 2 * kRowPairs; ++i)
-      result.push_back(weightBytes(slice, (chunkPair * 2 * kRowPairs + i) * 16, 16));
-    return result;
-  }
+/// The codes of a row pair in columns [16 * chunkPair, +16) of a slice: those of each chunk, as vector<16xi8>.
+DotEmitter::Values DotEmitter::armWeights(Value slice, int64_t chunkPair, int64_t rowPair) {
+  if (matrix.encoding == WeightEncoding::i8)
+    return {weightBytes(slice, (chunkPair * 2 * kRowPairs + rowPair) * 16, 16),
+            weightBytes(slice, ((chunkPair * 2 + 1) * kRowPairs + rowPair) * 16, 16)};
   OpBuilder &b = f.getBuilder();
-  Values packed;
-  for (int64_t pair = 0; pair < kRowPairs; ++pair)
-    packed.push_back(weightBytes(slice, (chunkPair * kRowPairs + pair) * 16, 16));
-  for (Value bytes : packed)
-    result.push_back(arith::ShLIOp::create(b, slice.getLoc(), bytes, splatInteger(f.i8(), 16, 4)));
-  for (Value bytes : packed)
-    result.push_back(arith::AndIOp::create(b, slice.getLoc(), bytes, splatInteger(f.i8(), 16, -16)));
-  return result;
+  Value packed = weightBytes(slice, (chunkPair * kRowPairs + rowPair) * 16, 16);
+  return {arith::ShLIOp::create(b, slice.getLoc(), packed, splatInteger(f.i8(), 16, 4)),
+          arith::AndIOp::create(b, slice.getLoc(), packed, splatInteger(f.i8(), 16, -16))};
 }
 
 /// f32 of integer sums; exact, because |16 * sum| <= 16 * 7 * 127 * 128 < 2^24.
@@ -39,113 +34,177 @@ Value DotEmitter::armFloat(Value sums) {
                    {sums, f.integerLike(f.i32(), 4)});
 }
 
-DotEmitter::Values DotEmitter::emitSdotGroup(Value block, Value group, Tokens tokens, ValueRange acc) {
+/// Rows [4 * half, +4 * numHalves). Sums are [token][row pair], accumulators [token][half].
+DotEmitter::Values DotEmitter::emitSdotGroup(Value block, Value group, Tokens tokens, int64_t half, ValueRange acc) {
+  const int64_t numHalves = acc.size() / tokens.size(), numPairs = 2 * numHalves;
   VectorType sumType = f.vectorOf(f.i32(), 4);
-  Values sums(tokens.size() * kRowPairs, splatInteger(f.i32(), 4, 0));
-  sums = overSlices(sums, [&](Value slice, ValueRange carried) {
-    Value at = f.add(block, f.multiply(slice, codeBytes() * 32 / matrix.group));
-    Value k = f.add(f.multiply(group, matrix.group), f.multiply(slice, 32));
-    Values next(carried.begin(), carried.end());
-    for (int64_t chunk = 0; chunk < 4; ++chunk) {
-      Values weightsOfChunk = armWeights(at, chunk / 2);
-      for (auto [i, token] : llvm::enumerate(tokens)) {
-        Value codes = f.loadVector(rows.codes, {token, f.add(k, chunk * 8)}, 8);
-        Value x = bitcast(f.splat(f.extract(bitcast(codes, f.getBuilder().getI64Type()), 0), 2), f.i8());
-        for (int64_t pair = 0; pair < kRowPairs; ++pair) {
-          Value &sum = next[i * kRowPairs + pair];
-          sum = intrinsic("llvm.aarch64.neon.sdot.v4i32.v16i8", sumType,
-                          {sum, weightsOfChunk[chunk % 2 * kRowPairs + pair], x});
-        }
-      }
-    }
-    return next;
-  });
-  Value scales[2] = {weightScales(block, 0, 4), weightScales(block, 4, 4)};
-  Values next;
-  for (auto [i, token] : llvm::enumerate(tokens)) {
-    Value sa = f.splat(f.load(rows.scales, {token, group}), 4);
-    for (int64_t half = 0; half < 2; ++half) {
-      Value *sum = &sums[i * kRowPairs + half * 2];
-      Value joined = intrinsic("llvm.aarch64.neon.addp.v4i32", sumType, {sum[0], sum[1]});
-      next.push_back(f.fma(armFloat(joined), f.mulf(scales[half], sa), acc[2 * i + half]));
-    }
-  }
-  return next;
-}
-
-/// Sums and accumulators are [token pair][row pair], each {row 0 token 0, row 0 token 1, row 1 token 0, row 1 token 1}.
-DotEmitter::Values DotEmitter::emitSmmlaGroup(Value block, Value group, Tokens tokens, ValueRange acc) {
-  OpBuilder &b = f.getBuilder();
-  Location location = block.getLoc();
-  VectorType sumType = f.vectorOf(f.i32(), 4);
-  const int64_t tokenPairs = tokens.size() / 2;
-  Values sums(tokenPairs * kRowPairs, splatInteger(f.i32(), 4, 0));
+  Values sums(tokens.size() * numPairs, splatInteger(f.i32(), 4, 0));
   sums = overSlices(sums, [&](Value slice, ValueRange carried) {
     Value at = f.add(block, f.multiply(slice, codeBytes() * 32 / matrix.group));
     Value k = f.add(f.multiply(group, matrix.group), f.multiply(slice, 32));
     Values next(carried.begin(), carried.end());
     for (int64_t chunkPair = 0; chunkPair < 2; ++chunkPair) {
-      Values w = armWeights(at, chunkPair), x;
-      for (Value token : tokens)
-        x.push_back(bitcast(f.loadVector(rows.codes, {token, f.add(k, chunkPair * 16)}, 16), b.getI64Type()));
-      for (int64_t chunk = 0; chunk < 2; ++chunk) {
-        Values columns;
-        for (int64_t t = 0; t < tokenPairs; ++t) {
-          Value both =
-              vector::ShuffleOp::create(b, location, x[2 * t], x[2 * t + 1], ArrayRef<int64_t>{chunk, 2 + chunk});
-          columns.push_back(bitcast(both, f.i8()));
-        }
-        // Row pairs outside, so that an unpacked weight is used up before the next one is needed.
-        for (int64_t pair = 0; pair < kRowPairs; ++pair)
-          for (int64_t t = 0; t < tokenPairs; ++t) {
-            Value &sum = next[t * kRowPairs + pair];
-            sum = intrinsic("llvm.aarch64.neon.smmla.v4i32.v16i8", sumType,
-                            {sum, w[chunk * kRowPairs + pair], columns[t]});
+      SmallVector<Values, 4> w;
+      for (int64_t pair = 0; pair < numPairs; ++pair)
+        w.push_back(armWeights(at, chunkPair, 2 * half + pair));
+      for (int64_t chunk = 0; chunk < 2; ++chunk)
+        for (auto [i, token] : llvm::enumerate(tokens)) {
+          Value codes = f.loadVector(rows.codes, {token, f.add(k, (2 * chunkPair + chunk) * 8)}, 8);
+          Value x = bitcast(f.splat(f.extract(bitcast(codes, f.getBuilder().getI64Type()), 0), 2), f.i8());
+          for (int64_t pair = 0; pair < numPairs; ++pair) {
+            Value &sum = next[i * numPairs + pair];
+            sum = intrinsic("llvm.aarch64.neon.sdot.v4i32.v16i8", sumType, {sum, w[pair][chunk], x});
           }
-      }
+        }
     }
     return next;
   });
-  Value scales = weightScales(block, 0, 8);
-  Values next;
-  for (int64_t t = 0; t < tokenPairs; ++t) {
-    Value first = f.load(rows.scales, {tokens[2 * t], group}), second = f.load(rows.scales, {tokens[2 * t + 1], group});
-    Value sa =
-        vector::FromElementsOp::create(b, location, f.vectorOf(f.f32(), 4), ValueRange{first, second, first, second});
-    for (int64_t pair = 0; pair < kRowPairs; ++pair) {
-      int64_t row = 2 * pair;
-      Value sw = vector::ShuffleOp::create(b, location, scales, scales, ArrayRef<int64_t>{row, row, row + 1, row + 1});
-      int64_t at = t * kRowPairs + pair;
-      next.push_back(f.fma(armFloat(sums[at]), f.mulf(sw, sa), acc[at]));
+  Values scales, next;
+  for (int64_t i = 0; i < numHalves; ++i)
+    scales.push_back(weightScales(block, 4 * (half + i), 4));
+  for (auto [i, token] : llvm::enumerate(tokens)) {
+    Value sa = f.splat(f.load(rows.scales, {token, group}), 4);
+    for (int64_t part = 0; part < numHalves; ++part) {
+      Value *sum = &sums[i * numPairs + part * 2];
+      Value joined = intrinsic("llvm.aarch64.neon.addp.v4i32", sumType, {sum[0], sum[1]});
+      next.push_back(f.fma(armFloat(joined), f.mulf(scales[part], sa), acc[numHalves * i + part]));
     }
   }
   return next;
 }
 
-DotEmitter::Values DotEmitter::emitArm(Value row, Tokens tokens) {
-  const bool isMatrix = isa == Isa::I8mm && tokens.size() > 1;
-  Value base = rowBase(row);
-  Values acc(2 * tokens.size(), f.zeroVector(4));
-  acc = f.loop(f.index(0), f.index(matrix.columns / matrix.group), 1, acc, [&](Value group, ValueRange carried) {
-    Value block = f.add(base, f.multiply(group, groupBytes()));
-    if (tokens.size() == 1)
-      prefetch(block, groupBytes());
-    return isMatrix ? emitSmmlaGroup(block, group, tokens, carried) : emitSdotGroup(block, group, tokens, carried);
+/// The activations of 32 columns as smmla wants them: [chunk][token pair], each {token 0, token 1} x 8 columns.
+DotEmitter::Values DotEmitter::smmlaColumns(Value k, Tokens tokens) {
+  OpBuilder &b = f.getBuilder();
+  Values result;
+  for (int64_t chunkPair = 0; chunkPair < 2; ++chunkPair) {
+    Values x;
+    for (Value token : tokens)
+      x.push_back(bitcast(f.loadVector(rows.codes, {token, f.add(k, chunkPair * 16)}, 16), b.getI64Type()));
+    for (int64_t chunk = 0; chunk < 2; ++chunk)
+      for (size_t i = 0; i < tokens.size(); i += 2) {
+        Value both =
+            vector::ShuffleOp::create(b, k.getLoc(), x[i], x[i + 1], ArrayRef<int64_t>{chunk, 2 + chunk});
+        result.push_back(bitcast(both, f.i8()));
+      }
+  }
+  return result;
+}
+
+/// Adds the products of one row pair and 32 columns to its sums, [token pair].
+DotEmitter::Values DotEmitter::smmlaRowPair(Value slice, int64_t pair, ValueRange columns, ValueRange sums) {
+  Values next(sums.begin(), sums.end());
+  for (int64_t chunkPair = 0; chunkPair < 2; ++chunkPair) {
+    Values w = armWeights(slice, chunkPair, pair);
+    for (size_t chunk = 0; chunk < 2; ++chunk)
+      for (auto [t, sum] : llvm::enumerate(next))
+        sum = intrinsic("llvm.aarch64.neon.smmla.v4i32.v16i8", f.vectorOf(f.i32(), 4),
+                        {sum, w[chunk], columns[(2 * chunkPair + chunk) * next.size() + t]});
+  }
+  return next;
+}
+
+/// Loads behind this place are not moved before `values` are known. The scheduler knows no other limit to what it keeps
+/// in registers. Costs no instruction.
+void DotEmitter::finishBefore(ValueRange values) {
+  std::string constraints = llvm::join(SmallVector<StringRef>(values.size(), "w"), ",");
+  LLVM::InlineAsmOp::create(f.getBuilder(), weights.getLoc(), TypeRange{}, values, "", constraints,
+                            /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                            /*asm_dialect=*/{}, /*operand_attrs=*/{});
+}
+
+/// Sums and accumulators are [row pair][token pair], each {row 0 token 0, row 0 token 1, row 1 token 0, row 1 token 1}.
+/// A row pair is finished before the next one, so that few weights and sums live at once.
+DotEmitter::Values DotEmitter::emitSmmlaGroup(Value block, Value group, Tokens tokens, ValueRange acc) {
+  OpBuilder &b = f.getBuilder();
+  Location location = block.getLoc();
+  const size_t tokenPairs = tokens.size() / 2;
+  Value zero = splatInteger(f.i32(), 4, 0);
+  Values sa;
+  auto loadScales = [&] {
+    for (size_t i = 0; i < tokens.size(); i += 2) {
+      Value first = f.load(rows.scales, {tokens[i], group}), second = f.load(rows.scales, {tokens[i + 1], group});
+      sa.push_back(vector::FromElementsOp::create(b, location, f.vectorOf(f.f32(), 4),
+                                                  ValueRange{first, second, first, second}));
+    }
+    return weightScales(block, 0, 8);
+  };
+  auto scaled = [&](Value scales, int64_t pair, ValueRange sums) {
+    int64_t row = 2 * pair;
+    Value sw = vector::ShuffleOp::create(b, location, scales, scales, ArrayRef<int64_t>{row, row, row + 1, row + 1});
+    Values next;
+    for (size_t t = 0; t < tokenPairs; ++t)
+      next.push_back(f.fma(armFloat(sums[t]), f.mulf(sw, sa[t]), acc[pair * tokenPairs + t]));
+    return next;
+  };
+  Value k = f.multiply(group, matrix.group);
+  Values next;
+  if (matrix.group == 32) {
+    Values columns = smmlaColumns(k, tokens);
+    Value scales = loadScales();
+    for (int64_t pair = 0; pair < kRowPairs; ++pair) {
+      next.append(scaled(scales, pair, smmlaRowPair(block, pair, columns, Values(tokenPairs, zero))));
+      finishBefore(ValueRange(next).take_back(tokenPairs));
+    }
+    return next;
+  }
+  Values sums = overSlices(Values(tokenPairs * kRowPairs, zero), [&](Value slice, ValueRange carried) {
+    Value at = f.add(block, f.multiply(slice, codeBytes() * 32 / matrix.group));
+    Values columns = smmlaColumns(f.add(k, f.multiply(slice, 32)), tokens), result;
+    for (int64_t pair = 0; pair < kRowPairs; ++pair) {
+      result.append(smmlaRowPair(at, pair, columns, carried.slice(pair * tokenPairs, tokenPairs)));
+      finishBefore(ValueRange(result).take_back(tokenPairs));
+    }
+    return result;
   });
+  Value scales = loadScales();
+  for (int64_t pair = 0; pair < kRowPairs; ++pair)
+    next.append(scaled(scales, pair, ValueRange(sums).slice(pair * tokenPairs, tokenPairs)));
+  return next;
+}
+
+DotEmitter::Values DotEmitter::overGroups(Value base, ValueRange acc, function_ref<Values(Value, Value, ValueRange)> body) {
+  return f.loop(f.index(0), f.index(matrix.columns / matrix.group), 1, acc, [&](Value group, ValueRange carried) {
+    return body(f.add(base, f.multiply(group, groupBytes())), group, carried);
+  });
+}
+
+DotEmitter::Values DotEmitter::emitArm(Value row, Tokens tokens) {
+  Value base = rowBase(row);
   auto shuffle = [&](Value a, Value b, ArrayRef<int64_t> lanes) {
     return vector::ShuffleOp::create(f.getBuilder(), a.getLoc(), a, b, lanes).getResult();
   };
+  auto join = [&](Value low, Value high) { return shuffle(low, high, {0, 1, 2, 3, 4, 5, 6, 7}); };
   Values result;
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    Value low = acc[2 * i], high = acc[2 * i + 1];
-    if (isMatrix) {
-      Value *pairs = &acc[i / 2 * kRowPairs];
+  if (isa == Isa::I8mm && tokens.size() > 1) {
+    const size_t tokenPairs = tokens.size() / 2;
+    Values acc = overGroups(base, Values(2 * tokens.size(), f.zeroVector(4)),
+                            [&](Value block, Value group, ValueRange carried) {
+                              return emitSmmlaGroup(block, group, tokens, carried);
+                            });
+    for (size_t i = 0; i < tokens.size(); ++i) {
       int64_t odd = i % 2;
-      low = shuffle(pairs[0], pairs[1], {odd, 2 + odd, 4 + odd, 6 + odd});
-      high = shuffle(pairs[2], pairs[3], {odd, 2 + odd, 4 + odd, 6 + odd});
+      auto four = [&](size_t pair) {
+        return shuffle(acc[pair * tokenPairs + i / 2], acc[(pair + 1) * tokenPairs + i / 2],
+                       {odd, 2 + odd, 4 + odd, 6 + odd});
+      };
+      result.push_back(join(four(0), four(2)));
     }
-    result.push_back(shuffle(low, high, {0, 1, 2, 3, 4, 5, 6, 7}));
+    return result;
   }
+  // The sums of 8 rows x 4 tokens do not fit in registers besides the accumulators: 4 rows after the other 4.
+  const int64_t halvesAtOnce = tokens.size() > 2 ? 1 : 2;
+  SmallVector<Values, 2> passes;
+  for (int64_t half = 0; half < 2; half += halvesAtOnce)
+    passes.push_back(overGroups(base, Values(halvesAtOnce * tokens.size(), f.zeroVector(4)),
+                                [&](Value block, Value group, ValueRange carried) {
+                                  if (tokens.size() == 1)
+                                    prefetch(block, groupBytes());
+                                  return emitSdotGroup(block, group, tokens, half, carried);
+                                }));
+  for (size_t i = 0; i < tokens.size(); ++i)
+    result.push_back(halvesAtOnce == 1 ? join(passes[0][i], passes[1][i])
+                                       : join(passes[0][2 * i], passes[0][2 * i + 1]));
   return result;
 }
 
