@@ -110,10 +110,24 @@ int64_t DotEmitter::codeBytes() const { return groupBytes() - 2 * rowBlock(); }
 
 int64_t DotEmitter::groupBytes() const { return groupBytesOf(matrix, familyOf(isa)); }
 
+Value DotEmitter::hidden(Value index) {
+  OpBuilder &b = f.getBuilder();
+  Location location = weights.getLoc();
+  Value integer = arith::IndexCastOp::create(b, location, b.getI64Type(), index);
+  auto copy = LLVM::InlineAsmOp::create(b, location, TypeRange{b.getI64Type()}, ValueRange{integer}, "", "=r,0",
+                                        /*has_side_effects=*/false, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                                        /*asm_dialect=*/{}, /*operand_attrs=*/{});
+  return arith::IndexCastOp::create(b, location, b.getIndexType(), copy.getResult(0));
+}
+
 Value DotEmitter::rowBase(Value row) {
   int64_t blockBytes = matrix.encoding == WeightEncoding::f32 ? matrix.columns * rowBlock() * 4
                                                               : matrix.columns / matrix.group * groupBytes();
-  return f.add(f.multiply(f.divide(row, rowBlock()), blockBytes), matrix.offsetBytes);
+  Value offset = f.index(matrix.offsetBytes);
+  // Loads of ARM have small displacements: a known large offset would be added again for each of them.
+  if (familyOf(isa) == LayoutFamily::Arm64 && matrix.offsetBytes > 0)
+    offset = hidden(offset);
+  return f.add(f.multiply(f.divide(row, rowBlock()), blockBytes), offset);
 }
 
 void DotEmitter::prefetch(Value base, int64_t bytes) {

@@ -69,6 +69,8 @@ private:
   Values emitFloat(mlir::Value row, Tokens tokens);
   int64_t groupBytes() const;
   int64_t codeBytes() const;
+  /// The same value, which the optimizer cannot see through.
+  mlir::Value hidden(mlir::Value index);
   mlir::Value rowBase(mlir::Value row);
   void prefetch(mlir::Value base, int64_t bytes);
   mlir::Value weightBytes(mlir::Value base, int64_t offset, int64_t width);

@@ -83,8 +83,7 @@ DotEmitter::Values DotEmitter::smmlaColumns(Value k, Tokens tokens) {
       x.push_back(bitcast(f.loadVector(rows.codes, {token, f.add(k, chunkPair * 16)}, 16), b.getI64Type()));
     for (int64_t chunk = 0; chunk < 2; ++chunk)
       for (size_t i = 0; i < tokens.size(); i += 2) {
-        Value both =
-            vector::ShuffleOp::create(b, k.getLoc(), x[i], x[i + 1], ArrayRef<int64_t>{chunk, 2 + chunk});
+        Value both = vector::ShuffleOp::create(b, k.getLoc(), x[i], x[i + 1], ArrayRef<int64_t>{chunk, 2 + chunk});
         result.push_back(bitcast(both, f.i8()));
       }
   }
@@ -163,7 +162,8 @@ DotEmitter::Values DotEmitter::emitSmmlaGroup(Value block, Value group, Tokens t
   return next;
 }
 
-DotEmitter::Values DotEmitter::overGroups(Value base, ValueRange acc, function_ref<Values(Value, Value, ValueRange)> body) {
+DotEmitter::Values DotEmitter::overGroups(Value base, ValueRange acc,
+                                          function_ref<Values(Value, Value, ValueRange)> body) {
   return f.loop(f.index(0), f.index(matrix.columns / matrix.group), 1, acc, [&](Value group, ValueRange carried) {
     return body(f.add(base, f.multiply(group, groupBytes())), group, carried);
   });
@@ -178,10 +178,10 @@ DotEmitter::Values DotEmitter::emitArm(Value row, Tokens tokens) {
   Values result;
   if (isa == Isa::I8mm && tokens.size() > 1) {
     const size_t tokenPairs = tokens.size() / 2;
-    Values acc = overGroups(base, Values(2 * tokens.size(), f.zeroVector(4)),
-                            [&](Value block, Value group, ValueRange carried) {
-                              return emitSmmlaGroup(block, group, tokens, carried);
-                            });
+    Values acc =
+        overGroups(base, Values(2 * tokens.size(), f.zeroVector(4)), [&](Value block, Value group, ValueRange carried) {
+          return emitSmmlaGroup(block, group, tokens, carried);
+        });
     for (size_t i = 0; i < tokens.size(); ++i) {
       int64_t odd = i % 2;
       auto four = [&](size_t pair) {

@@ -53,22 +53,8 @@ struct GateUpBuilder {
   DotEmitter gate, up;
   Value pairs;
   ActivationRows h;
-  /// f32 [tokens of a block][columns of a tile]; only when h is quantized.
+  /// f32 [tokens of a block][columns of a tile].
   Value scratch;
-
-  /// Rows [row, +rowBlock) of h for `width` pairs; `column` is the row inside the tile.
-  void emitRows(Value row, Value column, ArrayRef<Value> pairOf, ArrayRef<Value> tokenOf) {
-    auto gates = gate.emit(row, tokenOf);
-    auto ups = up.emit(row, tokenOf);
-    for (auto [i, pair] : llvm::enumerate(pairOf)) {
-      Value activated = buildSilu(f.getBuilder(), pairs.getLoc(), gates[i]);
-      Value value = f.mulf(activated, ups[i]);
-      if (scratch)
-        f.storeVector(value, scratch, {f.index(i), column});
-      else
-        storeInside(f, value, h.floats, pair, row, spec.gate.rows);
-    }
-  }
 
   void emitBlock(Value tile, Value first, int64_t width) {
     SmallVector<Value, 8> pairOf, tokenOf;
@@ -78,8 +64,24 @@ struct GateUpBuilder {
     }
     Value begin = f.multiply(tile, spec.columnsPerTile());
     Value end = f.minimum(f.add(begin, spec.columnsPerTile()), f.index(spec.gate.rows));
-    f.loop(begin, end, gate.rowBlock(), [&](Value row) { emitRows(row, f.subtract(row, begin), pairOf, tokenOf); });
-    if (!scratch)
+    // All rows of gate before those of up: the results of gate would take the registers that the products of up need.
+    f.loop(begin, end, gate.rowBlock(), [&](Value row) {
+      for (auto [i, sum] : llvm::enumerate(gate.emit(row, tokenOf)))
+        f.storeVector(sum, scratch, {f.index(i), f.subtract(row, begin)});
+    });
+    const bool isQuantized = spec.down.encoding != WeightEncoding::f32;
+    f.loop(begin, end, up.rowBlock(), [&](Value row) {
+      for (auto [i, sum] : llvm::enumerate(up.emit(row, tokenOf))) {
+        Value place[] = {f.index(i), f.subtract(row, begin)};
+        Value value =
+            f.mulf(buildSilu(f.getBuilder(), pairs.getLoc(), f.loadVector(scratch, place, up.rowBlock())), sum);
+        if (isQuantized)
+          f.storeVector(value, scratch, place);
+        else
+          storeInside(f, value, h.floats, pairOf[i], row, spec.gate.rows);
+      }
+    });
+    if (!isQuantized)
       return;
     for (auto [i, pair] : llvm::enumerate(pairOf)) {
       SmallVector<Value, 8> vectors;
@@ -105,12 +107,10 @@ func::FuncOp buildExpertsGateUp(KernelContext &context, ModuleOp module, StringR
         ActivationRows x = takeRows(memrefs, spec.gate);
         ActivationRows h = takeRows(memrefs, spec.down);
         DotEmitter gate(context.isa, f, spec.gate, record, x), up(context.isa, f, spec.up, record, x);
-        Value scratch;
-        if (spec.down.encoding != WeightEncoding::f32)
-          scratch = memref::AllocaOp::create(
-              f.getBuilder(), record.getLoc(),
-              MemRefType::get({gate.widestBlock(), spec.columnsPerTile()}, builder.getF32Type()),
-              builder.getI64IntegerAttr(64));
+        Value scratch =
+            memref::AllocaOp::create(f.getBuilder(), record.getLoc(),
+                                     MemRefType::get({gate.widestBlock(), spec.columnsPerTile()}, builder.getF32Type()),
+                                     builder.getI64IntegerAttr(64));
         GateUpBuilder body{f, spec, gate, up, pairs, h, scratch};
         f.loop(indices[1], indices[2], 1, [&](Value tile) {
           // A token meets an expert at most once, so the pairs of one expert are at most the tokens.
