@@ -19,6 +19,9 @@ struct Loop {
   int64_t count(llvm::StringRef mnemonic) const {
     return llvm::count_if(instructions, [&](llvm::StringRef line) { return line.starts_with(mnemonic); });
   }
+  bool contains(llvm::StringRef text) const {
+    return llvm::any_of(instructions, [&](llvm::StringRef line) { return line.contains(text); });
+  }
   int64_t countStack() const {
     return llvm::count_if(instructions, [](llvm::StringRef line) {
       return line.contains("[sp") || line.contains("(%rsp") || line.contains("(%rbp");
@@ -64,57 +67,88 @@ std::vector<Loop> innermostLoops(const std::string &disassembly) {
   return loops;
 }
 
+enum class Kind { linear, gateUp, down };
+
+CompiledKernel compile(Isa isa, Kind kind, WeightEncoding encoding, int64_t group) {
+  return CompiledKernel(isa, [&](KernelContext &context, mlir::ModuleOp module) {
+    if (kind == Kind::linear) {
+      buildLinear(context, module, "kernel", {{256, 2048, encoding, group, 0}, 32, 32, false});
+      return;
+    }
+    ExpertsSpec spec;
+    spec.gate = spec.up = {256, 2048, encoding, group, 0};
+    spec.up.offsetBytes = matrixBytes(spec.gate, context.family());
+    spec.down = {2048, 256, encoding, group, 2 * spec.up.offsetBytes};
+    spec.recordBytes = spec.down.offsetBytes + matrixBytes(spec.down, context.family());
+    spec.topK = 8;
+    spec.maxTokens = 32;
+    if (kind == Kind::gateUp)
+      buildExpertsGateUp(context, module, "kernel", spec);
+    else
+      buildExpertsDown(context, module, "kernel", spec);
+  });
+}
+
 /// The loops that hold `mnemonic`, printed with their counts.
-std::vector<Loop> loopsWith(Isa isa, WeightEncoding encoding, llvm::StringRef mnemonic, int64_t group = 32) {
-  LinearSpec spec{{256, 2048, encoding, group, 0}, 32, 32, false};
-  CompiledKernel kernel(
-      isa, [&](KernelContext &context, mlir::ModuleOp module) { buildLinear(context, module, "kernel", spec); });
+std::vector<Loop> loopsWith(const CompiledKernel &kernel, llvm::StringRef name, llvm::StringRef mnemonic) {
   std::vector<Loop> result;
   for (Loop &loop : innermostLoops(kernel.disassembly()))
-    if (loop.count(mnemonic) > 0) {
-      std::printf("%s %s group %lld: %zu instructions, %lld %s, %lld on the stack\n", levelName(isa).c_str(),
-                  encoding == WeightEncoding::i8 ? "i8" : "i4", (long long)group, loop.instructions.size(),
-                  (long long)loop.count(mnemonic), mnemonic.str().c_str(), (long long)loop.countStack());
+    if (int64_t count = loop.count(mnemonic)) {
+      std::printf("%s: %zu instructions, %lld %s (%.2f for each), %lld on the stack\n", name.str().c_str(),
+                  loop.instructions.size(), (long long)count, mnemonic.str().c_str(),
+                  (double)loop.instructions.size() / (double)count, (long long)loop.countStack());
       result.push_back(std::move(loop));
     }
   return result;
 }
 
-TEST(Instructions, OneTokenUsesSdotWithoutSpills) {
-  for (Isa isa : {Isa::Dotprod, Isa::I8mm})
-    for (WeightEncoding encoding : {WeightEncoding::i8, WeightEncoding::i4}) {
-      // 4 row pairs x 4 chunks of 8 columns for one token; loops of several tokens have multiples of that.
-      auto loops = loopsWith(isa, encoding, "sdot");
-      bool hasOneToken = false;
-      for (const Loop &loop : loops)
-        if (loop.count("sdot") == 16) {
-          hasOneToken = true;
-          EXPECT_EQ(loop.countStack(), 0);
-        }
-      EXPECT_TRUE(hasOneToken);
-    }
+using ArmCase = std::tuple<Isa, Kind, WeightEncoding, int64_t>;
+
+std::string nameOf(const ArmCase &variant) {
+  auto [isa, kind, encoding, group] = variant;
+  const char *kinds[] = {"linear", "gateUp", "down"};
+  return levelName(isa) + "_" + kinds[(int)kind] + (encoding == WeightEncoding::i8 ? "_i8" : "_i4") + "_g" +
+         std::to_string(group);
 }
 
-TEST(Instructions, ManyTokensUseSmmlaAndSpillAtMostTwoValues) {
-  for (WeightEncoding encoding : {WeightEncoding::i8, WeightEncoding::i4})
-    for (int64_t group : {32, 128}) {
-      auto loops = loopsWith(Isa::I8mm, encoding, "smmla", group);
-      ASSERT_FALSE(loops.empty());
-      // 4-bit codes in groups of 32 unpack within the loop over groups, where 16 sums and accumulators live as well: 2
-      // values are spilled. Two tokens instead of four spill nothing, but need 4.8 instructions per smmla, not 4.0.
-      int64_t allowed = encoding == WeightEncoding::i4 && group == 32 ? 4 : 0;
-      for (const Loop &loop : loops)
-        EXPECT_LE(loop.countStack(), allowed);
+class ArmInstructions : public testing::TestWithParam<ArmCase> {};
+
+/// Each block of 1, 2 and 4 tokens has an inner loop of each matrix. 32 columns of 8 rows take 16 sdot for each token,
+/// or 16 smmla for each 2 tokens; loops over the 2 or 4 slices of a group may be unrolled.
+TEST_P(ArmInstructions, InnerLoopsUseDotProductsWithoutSpills) {
+  auto [isa, kind, encoding, group] = GetParam();
+  CompiledKernel kernel = compile(isa, kind, encoding, group);
+  // Where x29 is the frame pointer, spilled values may be reached through it.
+  const bool hasFramePointer = llvm::StringRef(kernel.disassembly()).contains("x29, sp");
+  std::map<std::string, size_t> numLoops;
+  for (const char *mnemonic : {"sdot", "smmla"})
+    for (const Loop &loop : loopsWith(kernel, nameOf(GetParam()), mnemonic)) {
+      ++numLoops[mnemonic];
+      EXPECT_EQ(loop.count(mnemonic) % 16, 0);
+      EXPECT_EQ(loop.countStack(), 0) << llvm::join(loop.instructions, "\n");
+      EXPECT_FALSE(hasFramePointer && loop.contains("[x29")) << llvm::join(loop.instructions, "\n");
     }
+  size_t matrices = kind == Kind::gateUp ? 2 : 1;
+  // sdot takes 4 tokens in two passes of 4 rows.
+  EXPECT_EQ(numLoops["sdot"], isa == Isa::I8mm ? matrices : 4 * matrices);
+  EXPECT_EQ(numLoops["smmla"], isa == Isa::I8mm ? 2 * matrices : 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(All, ArmInstructions,
+                         testing::Combine(testing::Values(Isa::Dotprod, Isa::I8mm),
+                                          testing::Values(Kind::linear, Kind::gateUp, Kind::down),
+                                          testing::Values(WeightEncoding::i8, WeightEncoding::i4),
+                                          testing::Values(32, 64, 128)),
+                         [](const auto &info) { return nameOf(info.param); });
 
 TEST(Instructions, X86UsesItsDotProductsWithoutSpills) {
   for (WeightEncoding encoding : {WeightEncoding::i8, WeightEncoding::i4}) {
-    auto wide = loopsWith(Isa::Avx512Vnni, encoding, "vpdpbusd");
+    const char *name = encoding == WeightEncoding::i8 ? "i8" : "i4";
+    auto wide = loopsWith(compile(Isa::Avx512Vnni, Kind::linear, encoding, 32), name, "vpdpbusd");
     ASSERT_FALSE(wide.empty());
     for (const Loop &loop : wide)
       EXPECT_EQ(loop.countStack(), 0);
-    ASSERT_FALSE(loopsWith(Isa::Avx2, encoding, "vpmaddwd").empty());
+    ASSERT_FALSE(loopsWith(compile(Isa::Avx2, Kind::linear, encoding, 32), name, "vpmaddwd").empty());
   }
 }
 
