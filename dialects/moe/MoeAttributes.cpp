@@ -39,7 +39,7 @@ LogicalResult ActAttr::verify(function_ref<InFlightDiagnostic()> emitError, int6
 }
 
 LogicalResult SourceAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr dtype,
-                                 ArrayRef<int64_t> files, ArrayRef<int64_t> offsets) {
+                                 ArrayRef<int64_t> files, ArrayRef<int64_t> offsets, StringAttr) {
   StringRef name = dtype.getValue();
   if (name != "f32" && name != "f16" && name != "bf16")
     return emitError() << "expects dtype f32, f16 or bf16, but got " << name;

@@ -58,12 +58,13 @@ def Moe_SourceAttr : Moe_Attr<"Source", "source"> {
   let summary = "where the bytes of a weight lie";
   let description = [{
     The weight's values in one piece, or in one piece for each index of its first axis. Piece i starts at byte
-    `offsets[i]` of file `files[i]`, an index into the module attribute `moe.files`, and is dense row-major `dtype`.
+    `offsets[i]` of file `files[i]`, an index into the module attribute `moe.files`, and is dense row-major `dtype`. `name` is what the
+    checkpoint calls the tensor, with `{}` for the piece's number; messages use it.
 
-    Example: `#moe.source<dtype = "bf16", files = [0], offsets = [4096]>`
+    Example: `#moe.source<dtype = "bf16", files = [0], offsets = [4096], name = "lm_head.weight">`
   }];
-  let parameters = (ins "::mlir::StringAttr":$dtype, ArrayRefParameter<"int64_t">:$files, ArrayRefParameter<"int64_t">:$offsets);
-  let assemblyFormat = "`<` `dtype` `=` $dtype `,` `files` `=` `[` $files `]` `,` `offsets` `=` `[` $offsets `]` `>`";
+  let parameters = (ins "::mlir::StringAttr":$dtype, ArrayRefParameter<"int64_t">:$files, ArrayRefParameter<"int64_t">:$offsets, OptionalParameter<"::mlir::StringAttr">:$name);
+  let assemblyFormat = "`<` `dtype` `=` $dtype `,` `files` `=` `[` $files `]` `,` `offsets` `=` `[` $offsets `]` (`,` `name` `=` $name^)? `>`";
   let genVerifyDecl = 1;
 }
 

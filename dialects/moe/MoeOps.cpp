@@ -13,6 +13,14 @@ using namespace mlir::moe;
 #define GET_OP_CLASSES
 #include "dialects/moe/MoeOps.cpp.inc"
 
+std::string WeightOp::getLabel(int64_t piece) {
+  std::string number = piece < 0 ? "*" : std::to_string(piece);
+  if (!getSource().getName())
+    return getSymName().str() + (piece < 0 ? "" : "." + number);
+  auto [before, after] = getSource().getName().getValue().split("{}");
+  return getSource().getName().getValue().contains("{}") ? (before + number + after).str() : before.str();
+}
+
 QuantAttr WeightOp::getQuant() { return moe::getQuant(getType()); }
 
 LogicalResult WeightOp::verify() {

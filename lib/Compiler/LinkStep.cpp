@@ -44,9 +44,6 @@ public:
   const std::string path;
 };
 
-/// The largest number of compute threads that the plan in the report makes room for: the big cores of a phone.
-constexpr uint32_t kReportThreads = 4;
-
 llvm::Expected<moert_plan_info> planOf(const DescriptorContent &content, uint64_t codeBytes, uint64_t budgetBytes) {
   // The arithmetic looks at sizes only; the entry points must be there.
   moert_model_descriptor descriptor = content.fixed;
@@ -60,7 +57,7 @@ llvm::Expected<moert_plan_info> planOf(const DescriptorContent &content, uint64_
   descriptor.plan.default_budget_bytes = budgetBytes;
   moert_open_options options{};
   options.struct_bytes = sizeof options;
-  options.threads = kReportThreads;
+  options.threads = 1; // the runtime makes room for more at the same size
   moert_plan_info info{};
   moert_error error{};
   if (moert_plan_descriptor(&descriptor, &options, codeBytes, &info, &error) != MOERT_STATUS_OK)

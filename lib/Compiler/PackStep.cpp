@@ -122,7 +122,7 @@ llvm::Error PackPlanner::addWeight(moe::WeightOp weight) {
     experts[weight.getLayer()][slot] = weight;
     return llvm::Error::success();
   }
-  std::string name = weight.getSymName().str();
+  std::string name = weight.getLabel();
   if (auto place = dyn_cast_if_present<rt::StreamedPlaceAttr>(placement)) {
     auto tensor = plan.addRowTable(name, stored->rows, stored->cols, stored->encoding);
     if (tensor)
@@ -150,8 +150,7 @@ llvm::Error PackPlanner::addExperts() {
         FailureOr<moe::StoredWeight> stored = moe::storedWeightOf(weight, family);
         if (failed(stored))
           return fault("'" + weight.getSymName() + "' cannot be stored; see the message before");
-        matrix = {(weight.getSymName() + "." + llvm::Twine(expert)).str(), stored->rows, stored->cols,
-                  stored->encoding};
+        matrix = {weight.getLabel(expert), stored->rows, stored->cols, stored->encoding};
       }
       auto first = plan.addExpert(static_cast<int32_t>(layer), static_cast<int32_t>(expert), matrices);
       if (!first)

@@ -181,8 +181,13 @@ llvm::Error GraphBuilder::addWeight(StringRef symbol, ArrayRef<int64_t> shape, m
     files.push_back(fileNumbers[entry->fileIndex]);
     offsets.push_back(static_cast<int64_t>(entry->offsetBytes));
   }
-  auto source =
-      moe::SourceAttr::get(builder.getContext(), builder.getStringAttr(tensorTypeName(*type).lower()), files, offsets);
+  // The experts' tensors differ in their number only.
+  std::string name = tensors.front();
+  constexpr StringRef kFirstExpert = ".experts.0.";
+  if (size_t place = name.find(kFirstExpert); tensors.size() > 1 && place != std::string::npos)
+    name.replace(place, kFirstExpert.size(), ".experts.{}.");
+  auto source = moe::SourceAttr::get(builder.getContext(), builder.getStringAttr(tensorTypeName(*type).lower()), files,
+                                     offsets, builder.getStringAttr(name));
   weights[symbol.str()] =
       moe::WeightOp::create(builder, loc, builder.getStringAttr(symbol), TypeAttr::get(tensor(shape)),
                             moe::RoleAttr::get(builder.getContext(), role), builder.getI64IntegerAttr(layer), source,

@@ -21,7 +21,7 @@ FailureOr<StoredWeight> moe::storedWeightOf(WeightOp weight, moec::LayoutFamily 
     stored.bytes = stored.cols * 4;
     return stored;
   }
-  auto layout = moec::Layout::create(family, stored.rows, stored.cols, stored.encoding, weight.getSymName());
+  auto layout = moec::Layout::create(family, stored.rows, stored.cols, stored.encoding, weight.getLabel());
   if (!layout)
     return weight.emitOpError(llvm::toString(layout.takeError()));
   stored.bytes = layout->totalBytes();

@@ -70,8 +70,9 @@ struct AssignPrecision : moe::impl::AssignPrecisionBase<AssignPrecision> {
     if (!scheme || weight.getQuant())
       return success();
     if (type.getShape().back() % groupSize)
-      return weight.emitOpError("has ") << type.getShape().back() << " columns, which groups of " << groupSize
-                                        << " do not divide; choose a smaller group or f32";
+      return weight.emitOpError("'") << weight.getLabel() << "' has " << type.getShape().back()
+                                     << " columns, which groups of " << groupSize
+                                     << " do not divide; choose a smaller group or f32";
     weight.setType(RankedTensorType::get(type.getShape(), type.getElementType(),
                                          QuantAttr::get(&getContext(), *scheme, groupSize, false)));
     weight.setRecipeAttr(RecipeAttr::get(&getContext(), StringAttr::get(&getContext(), "round_to_nearest")));

@@ -117,8 +117,10 @@ moert_status makePlan(const moert_model_descriptor &d, const Settings &settings,
   // Two copies: a failed call restores the state that was before it.
   plan.stateBytes = 2 * roundUp(minOf(d.plan.state_bytes, 1ull << 48), kPageBytes);
   plan.sessionBookBytes = roundUp(measureSession(d), kPageBytes);
-  plan.modelBookBytes = roundUp(measureModel(d, settings), kPageBytes);
-  uint64_t numThreads = settings.threads - 1 + settings.readerLanes;
+  Settings planned = settings;
+  planned.threads = static_cast<uint32_t>(maxOf(settings.threads, kPlannedThreads));
+  plan.modelBookBytes = roundUp(measureModel(d, planned), kPageBytes);
+  uint64_t numThreads = planned.threads - 1 + settings.readerLanes;
 
   CheckedSum arena, kv, state, overhead, fixed;
   arena.addProduct(plan.arenaBytes, settings.maxSessions);

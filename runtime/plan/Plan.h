@@ -16,6 +16,9 @@ namespace moert {
 /// margin.
 inline constexpr uint64_t kStackBytes = MOERT_STACK_BYTES;
 inline constexpr uint32_t kMaxThreads = 64;
+/// The plan makes room for at least this many compute threads, so that plan and minimum are the same numbers for any
+/// thread count up to it, on the device as in the compile report.
+inline constexpr uint32_t kPlannedThreads = 4;
 inline constexpr uint32_t kMaxReaderLanes = 16;
 inline constexpr uint32_t kMaxSessions = 1024;
 inline constexpr uint32_t kBlockPositions = 64;

@@ -14,11 +14,24 @@ prompt = comma(golden_prompts()["medium"]["prompt_ids"])
 
 
 def peak_from_outside(command):
-    """Largest resident set of the child in bytes, as the kernel counted it (ru_maxrss is in KiB)."""
+    """Largest resident set of the program in bytes, read from /proc while it runs.
+
+    The kernel keeps the peak (VmHWM) of the program alone; wait4's ru_maxrss would hold this interpreter's size from
+    before exec.
+    """
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    check(status == 0, f"status {status}: {command}")
-    return usage.ru_maxrss * 1024
+    peak, name = 0, os.path.basename(command[0])
+    while process.poll() is None:
+        try:
+            with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+                fields = dict(line.split(":", 1) for line in file)
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if fields["Name"].strip() == name and "VmHWM" in fields:
+            peak = max(peak, int(fields["VmHWM"].split()[0]) * 1024)
+    check(process.returncode == 0, f"status {process.returncode}: {command}")
+    check(peak > 0, f"no peak read while it ran: {command}")
+    return peak
 
 
 with scratch() as folder:

@@ -7,8 +7,8 @@
 // CHECK-SAME: num_expert_records = 16 : i64
 // CHECK-SAME: num_tables = 1 : i64
 // CHECK-SAME: record_bytes = 65536 : i64
-// 1024 bytes of norm and 16384 of router, rounded up to 2 pages.
-// CHECK-SAME: resident_bytes = 32768 : i64
+// 1024 bytes of norm and 16384 of router, a multiple of 64.
+// CHECK-SAME: resident_bytes = 17408 : i64
 module attributes {moe.target = {family = "arm64"}} {
   // 256 int8 codes and 8 scales of 2 bytes.
   // CHECK: moe.weight @embed {{.*}} placement(#rt.streamed_place<table = 0, row_bytes = 272>)

@@ -114,12 +114,13 @@ TEST_F(SessionTest, ChangedFilesAreErrors) {
 
 TEST_F(SessionTest, SourcesOutsideTheFileAreErrors) {
   Operation *weight = SymbolTable::lookupSymbolIn(*module, "embed");
-  weight->setAttr("source", moe::SourceAttr::get(&context, StringAttr::get(&context, "bf16"), {0}, {16055000}));
+  weight->setAttr("source",
+                  moe::SourceAttr::get(&context, StringAttr::get(&context, "bf16"), {0}, {16055000}, StringAttr()));
   auto interpreter = makeInterpreter();
   auto session = Session::create(*interpreter);
   ASSERT_TRUE(bool(session));
   EXPECT_NE(failure(session->feed(1)).find("'embed' ends behind the 16055224 bytes of "), std::string::npos);
-  weight->setAttr("source", moe::SourceAttr::get(&context, StringAttr::get(&context, "bf16"), {3}, {0}));
+  weight->setAttr("source", moe::SourceAttr::get(&context, StringAttr::get(&context, "bf16"), {3}, {0}, StringAttr()));
   EXPECT_EQ(failure(session->feed(1)), "@decode: 'moe.embed' op 'embed' lies in file 3, but 'moe.files' has 1");
 }
 
