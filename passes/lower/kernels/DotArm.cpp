@@ -136,6 +136,10 @@ DotEmitter::Values DotEmitter::emitSmmlaGroup(Value block, Value group, Tokens t
       next.push_back(f.fma(armFloat(sums[t]), f.mulf(sw, sa[t]), acc[pair * tokenPairs + t]));
     return next;
   };
+  // 8-bit codes need no registers to unpack; two row pairs share their loads. But the two slices of a group of 64 are
+  // unrolled, and with 4 tokens leave no room for that.
+  const bool isTight = matrix.encoding == WeightEncoding::i4 || (matrix.group == 64 && tokenPairs > 1);
+  auto isFence = [&](int64_t pair) { return isTight || pair % 2 == 1; };
   Value k = f.multiply(group, matrix.group);
   Values next;
   if (matrix.group == 32) {
@@ -143,7 +147,8 @@ DotEmitter::Values DotEmitter::emitSmmlaGroup(Value block, Value group, Tokens t
     Value scales = loadScales();
     for (int64_t pair = 0; pair < kRowPairs; ++pair) {
       next.append(scaled(scales, pair, smmlaRowPair(block, pair, columns, Values(tokenPairs, zero))));
-      finishBefore(ValueRange(next).take_back(tokenPairs));
+      if (isFence(pair))
+        finishBefore(ValueRange(next).take_back(tokenPairs));
     }
     return next;
   }
@@ -152,7 +157,8 @@ DotEmitter::Values DotEmitter::emitSmmlaGroup(Value block, Value group, Tokens t
     Values columns = smmlaColumns(f.add(k, f.multiply(slice, 32)), tokens), result;
     for (int64_t pair = 0; pair < kRowPairs; ++pair) {
       result.append(smmlaRowPair(at, pair, columns, carried.slice(pair * tokenPairs, tokenPairs)));
-      finishBefore(ValueRange(result).take_back(tokenPairs));
+      if (isFence(pair))
+        finishBefore(ValueRange(result).take_back(tokenPairs));
     }
     return result;
   });

@@ -129,9 +129,10 @@ TEST_P(ArmInstructions, InnerLoopsUseDotProductsWithoutSpills) {
       EXPECT_FALSE(hasFramePointer && loop.contains("[x29")) << llvm::join(loop.instructions, "\n");
     }
   size_t matrices = kind == Kind::gateUp ? 2 : 1;
-  // sdot takes 4 tokens in two passes of 4 rows.
-  EXPECT_EQ(numLoops["sdot"], isa == Isa::I8mm ? matrices : 4 * matrices);
-  EXPECT_EQ(numLoops["smmla"], isa == Isa::I8mm ? 2 * matrices : 0);
+  // sdot takes 4 tokens in two passes of 4 rows. A loop over 2 groups may be unrolled into two loops.
+  EXPECT_GE(numLoops["sdot"], isa == Isa::I8mm ? matrices : 4 * matrices);
+  EXPECT_GE(numLoops["smmla"], isa == Isa::I8mm ? 2 * matrices : 0);
+  EXPECT_TRUE(isa == Isa::I8mm || numLoops["smmla"] == 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ArmInstructions,
