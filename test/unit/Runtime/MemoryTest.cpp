@@ -36,6 +36,7 @@ TEST(Memory, LedgerReachesExactlyThePlanAtFullContext) {
   std::string path = makePack();
   for (uint64_t slots : {2u, 9u, 24u}) {
     moert_open_options given = options(path, budgetFor(slots));
+    given.threads = 4; // as many as a plan makes room for at least
     moert_model *model = openOrDie(given);
     moert_session *session = nullptr;
     ASSERT_EQ(api().session_create(model, &session, nullptr), MOERT_STATUS_OK);
