@@ -5,6 +5,8 @@
 #include "dialects/moe/MoeDialect.h"
 #include "dialects/moe/Verify.h"
 
+#include "mlir/IR/PatternMatch.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -121,4 +123,38 @@ LogicalResult RouterTopkOp::verify() {
     return emitOpError("expects x [T, H] and W [E, H] in f32, but got ") << x << " and " << w;
   // (C2)
   return verifyRouting(*this, x.getDimSize(0), w.getDimSize(0), getK(), getWeights().getType(), getIds().getType());
+}
+
+//===-- Canonical forms -------------------------------------------------------------------------------------------===//
+
+LogicalResult NormQuantizeOp::canonicalize(NormQuantizeOp op, PatternRewriter &rewriter) {
+  if (!op.getQ().use_empty())
+    return failure();
+  auto norm = RmsNormOp::create(rewriter, op.getLoc(), op.getY().getType(), op.getX(), op.getW(), op.getEpsAttr(),
+                                op.getUnitOffsetAttr());
+  rewriter.replaceAllUsesWith(op.getY(), norm.getY());
+  rewriter.eraseOp(op);
+  return success();
+}
+
+LogicalResult MultiLinearOp::canonicalize(MultiLinearOp op, PatternRewriter &rewriter) {
+  SmallVector<Value> weights, kept;
+  SmallVector<Type> types;
+  for (auto [w, y] : llvm::zip_equal(op.getWeights(), op.getYs()))
+    if (!y.use_empty()) {
+      weights.push_back(w);
+      kept.push_back(y);
+      types.push_back(y.getType());
+    }
+  if (kept.empty() || kept.size() == op.getYs().size())
+    return failure();
+  ValueRange ys;
+  if (kept.size() == 1)
+    ys = LinearOp::create(rewriter, op.getLoc(), types[0], op.getX(), weights[0], Value(), Value())->getResults();
+  else
+    ys = MultiLinearOp::create(rewriter, op.getLoc(), types, op.getX(), weights).getYs();
+  for (auto [before, after] : llvm::zip_equal(kept, ys))
+    rewriter.replaceAllUsesWith(before, after);
+  rewriter.eraseOp(op);
+  return success();
 }

@@ -24,7 +24,8 @@ def Moe_QuantizeActOp : Moe_Op<"quantize_act", [Pure]> {
 def Moe_NormQuantizeOp : Moe_Op<"norm_quantize", [Pure, AllTypesMatch<["x", "y"]>]> {
   let summary = "rms_norm over whole rows that also emits int8 activations";
   let description = [{
-    y = rms_norm(x, w), q = quantize_act(y). y may be unused; then it is not stored.
+    y = rms_norm(x, w), q = quantize_act(y). y may be unused; then it is not stored. If q is unused, the canonical form is
+    `moe.rms_norm`.
 
     - (C1) x and y have the same type; w has as many values as x has columns
     - (C2) q has the shape of x and a `#moe.act` encoding
@@ -38,6 +39,7 @@ def Moe_NormQuantizeOp : Moe_Op<"norm_quantize", [Pure, AllTypesMatch<["x", "y"]
   }];
   let arguments = (ins Moe_Activation:$x, TensorRankOf<[F32], [1]>:$w, F32Attr:$eps, UnitAttr:$unit_offset);
   let results = (outs Moe_Activation:$y, Moe_Activation:$q);
+  let hasCanonicalizeMethod = 1;
   let assemblyFormat = "$x `,` $w attr-dict `:` type($x) `,` type($w) `->` type($q)";
   let extraClassDeclaration = "int64_t getBlock() { return getW().getType().getDimSize(0); }";
 }
@@ -45,7 +47,8 @@ def Moe_NormQuantizeOp : Moe_Op<"norm_quantize", [Pure, AllTypesMatch<["x", "y"]
 def Moe_MultiLinearOp : Moe_Op<"multi_linear", [Pure]> {
   let summary = "several matrix products of the same activation in one task region";
   let description = [{
-    y_i = x W_iᵀ, as `moe.linear` each (QKV; precision may differ by matrix).
+    y_i = x W_iᵀ, as `moe.linear` each (QKV; precision may differ by matrix). In canonical form every result is used; one
+    that is left alone is a `moe.linear`.
 
     - (C1) there are as many results as weights, at least two
     - (C2) each x, W_i, y_i agrees as in `moe.linear` (C1) and (C2)
@@ -58,6 +61,7 @@ def Moe_MultiLinearOp : Moe_Op<"multi_linear", [Pure]> {
   }];
   let arguments = (ins Moe_Activation:$x, Variadic<TensorRankOf<[F32], [2]>>:$weights);
   let results = (outs Variadic<Moe_Activation>:$ys);
+  let hasCanonicalizeMethod = 1;
   let assemblyFormat = "$x `,` $weights attr-dict `:` type($x) `,` type($weights) `->` type($ys)";
 }
 

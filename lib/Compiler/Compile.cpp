@@ -84,6 +84,8 @@ llvm::Expected<OwningOpRef<ModuleOp>> Compiler::importModel(const TargetDescript
   auto checkpoint = Checkpoint::open(options.model);
   if (!checkpoint)
     return checkpoint.takeError();
+  for (const std::string &option : checkpoint->generation().ignored)
+    say("warning", "generation_config.json: " + option + ", which the sampler does not do; it is left out");
   GraphOptions graph;
   graph.context = options.context.value_or(0);
   graph.maxChunk = options.chunk.value_or(64);

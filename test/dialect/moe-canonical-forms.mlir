@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Canonical forms keep no result that nobody reads.
+// RUN: %moe-opt %s --canonicalize | FileCheck %s
+
+// CHECK-LABEL: func.func @codes_unused
+// CHECK-NOT: moe.norm_quantize
+// CHECK: %[[Y:.*]] = moe.rms_norm %{{.*}}, %{{.*}} {eps = 9.99999997E-7 : f32} : tensor<?x64xf32>, tensor<64xf32>
+// CHECK: return %[[Y]]
+func.func @codes_unused(%x : tensor<?x64xf32>, %w : tensor<64xf32>) -> tensor<?x64xf32> {
+  %y, %q = moe.norm_quantize %x, %w {eps = 1.0e-6 : f32}
+    : tensor<?x64xf32>, tensor<64xf32> -> tensor<?x64xf32, #moe.act<group = 32>>
+  return %y : tensor<?x64xf32>
+}
+
+// CHECK-LABEL: func.func @one_product_left
+// CHECK-NOT: moe.multi_linear
+// CHECK: %[[Y:.*]] = moe.linear %{{.*}}, %arg2 : tensor<?x64xf32>, tensor<16x64xf32> -> tensor<?x16xf32>
+// CHECK: return %[[Y]]
+func.func @one_product_left(%x : tensor<?x64xf32>, %a : tensor<32x64xf32>, %b : tensor<16x64xf32>) -> tensor<?x16xf32> {
+  %y, %z = moe.multi_linear %x, %a, %b
+    : tensor<?x64xf32>, tensor<32x64xf32>, tensor<16x64xf32> -> tensor<?x32xf32>, tensor<?x16xf32>
+  return %z : tensor<?x16xf32>
+}
+
+// CHECK-LABEL: func.func @two_products_left
+// CHECK: moe.multi_linear %{{.*}}, %arg1, %arg3
+func.func @two_products_left(%x : tensor<?x64xf32>, %a : tensor<32x64xf32>, %b : tensor<16x64xf32>,
+                             %c : tensor<8x64xf32>) -> (tensor<?x32xf32>, tensor<?x8xf32>) {
+  %y:3 = moe.multi_linear %x, %a, %b, %c : tensor<?x64xf32>, tensor<32x64xf32>, tensor<16x64xf32>, tensor<8x64xf32>
+    -> tensor<?x32xf32>, tensor<?x16xf32>, tensor<?x8xf32>
+  return %y#0, %y#2 : tensor<?x32xf32>, tensor<?x8xf32>
+}
