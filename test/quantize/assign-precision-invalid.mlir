@@ -9,5 +9,5 @@
 
 // PRESET: expects a precision preset f32, int8, int4 or mixed, but got 'int3'
 // GROUP: expects a group of auto, 32, 64 or 128, but got '48'
-// COLUMNS: 'moe.weight' op has 96 columns, which groups of 64 do not divide; choose a smaller group or f32
+// COLUMNS: 'moe.weight' op 'down' has 96 columns, which groups of 64 do not divide; choose a smaller group or f32
 moe.weight @down : tensor<256x96xf32> role(ffn_down) source(<dtype = "bf16", files = [0], offsets = [0]>)
