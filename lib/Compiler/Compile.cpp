@@ -86,6 +86,10 @@ llvm::Expected<OwningOpRef<ModuleOp>> Compiler::importModel(const TargetDescript
     return checkpoint.takeError();
   for (const std::string &option : checkpoint->generation().ignored)
     say("warning", "generation_config.json: " + option + ", which the sampler does not do; it is left out");
+  uint64_t longest = checkpoint->config().maxPositionEmbeddings;
+  if (options.context.value_or(0) > longest)
+    return fault("--context is " + llvm::Twine(*options.context) + ", expects 1 to " + llvm::Twine(longest) +
+                 " (max_position_embeddings in config.json)");
   GraphOptions graph;
   graph.context = options.context.value_or(0);
   graph.maxChunk = options.chunk.value_or(64);

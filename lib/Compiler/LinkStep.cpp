@@ -128,7 +128,7 @@ llvm::Error Linker::run(OutputTransaction &outputs) {
   for (int round = 0; round < 3; ++round) {
     auto info = planOf(content, codeBytes, budget);
     if (!info)
-      return info.takeError();
+      return fault((budget ? "--memory: " : "") + llvm::toString(info.takeError()));
     content.reportJson = writeReport(inputs.module, inputs.pack.plan, *info, target);
     auto mapped = linkOnce(content, (*shared)->temporaryPath());
     if (!mapped)

@@ -102,7 +102,8 @@ struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
       return module.emitError(llvm::toString(std::move(error)));
     auto slots = needs.slotsFor(budget);
     if (!slots)
-      return module.emitError(llvm::toString(slots.takeError()));
+      return module.emitError("--memory: before code, threads and tables are counted, the model ")
+             << llvm::toString(slots.takeError());
     return success();
   }
 };

@@ -84,6 +84,11 @@ static moert_status decodeLoop(moert_session &session, const moert_generate_opti
       result.finish_reason = MOERT_FINISH_LENGTH;
       return MOERT_STATUS_OK;
     }
+    // The next token would be beyond the context: feeding this one would serve nothing.
+    if (session.length + 1 >= session.model->settings.context) {
+      result.finish_reason = MOERT_FINISH_CONTEXT;
+      return MOERT_STATUS_OK;
+    }
     if (moert_status status = feedToken(session, id, options.on_logits, options.user, error))
       return status;
   }
