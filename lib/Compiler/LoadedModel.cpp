@@ -3,7 +3,10 @@
 /// A compiled model of this machine, loaded through its C API. Main source: docs/c-api.md.
 #include "lib/Compiler/LoadedModel.h"
 
+#include "lib/Compiler/Descriptor.h"
+#include "lib/Compiler/LinkStep.h"
 #include "lib/Support/Fault.h"
+#include "lib/Support/Files.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -16,6 +19,12 @@ namespace moec {
 llvm::Expected<LoadedModel> LoadedModel::open(const std::string &library, std::string pack, uint32_t threads) {
   LoadedModel loaded;
   loaded.path = library;
+  // Mapping a library that was cut short ends in a bus error; the section headers stand at the end of the file.
+  auto bytes = readTextFile(library, uint64_t(1) << 31);
+  if (!bytes)
+    return bytes.takeError();
+  if (auto report = sectionText(*bytes, library, kReportSection); !report)
+    return fault("'" + library + "' is no compiled model: " + llvm::toString(report.takeError()));
   llvm::SmallString<256> absolute(library);
   if (llvm::sys::fs::make_absolute(absolute))
     return fault("cannot find the folder of '" + library + "'");
