@@ -90,6 +90,11 @@ llvm::Error checkCompile(const CompileOptions &options, const std::vector<std::s
     return fault("compile expects one MODEL, but got " + llvm::Twine(positional.size()));
   if (options.output.empty())
     return fault("-o is missing: the prefix of the outputs");
+  // "-o ." would write "..so", "-o folder/" the hidden "folder/.so".
+  if (llvm::StringRef name = llvm::StringRef(options.output).rsplit('/').second;
+      (llvm::StringRef(options.output).contains('/') && name.empty()) || name == "." || name == ".." ||
+      options.output == "." || options.output == "..")
+    return fault("-o is '" + options.output + "', a folder; expects the prefix of the outputs, such as folder/model");
   if (!options.from && options.targets.empty())
     return fault("--target is missing; valid values are " + llvm::join(targetNames(), ", "));
   if (options.from && options.to && *options.to <= *options.from)

@@ -48,6 +48,9 @@ llvm::Expected<OutputFile> OutputFile::create(llvm::StringRef path) {
     return fault("output folder '" + folder + "' is a file, expects a folder");
   if (llvm::sys::fs::is_directory(path))
     return fault("output '" + path + "' is a folder, expects a file or nothing");
+  // The final rename would take the place of a device or a pipe for good.
+  if (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path))
+    return fault("output '" + path + "' is a device or a pipe, expects a file or nothing");
   // A counter and the process id make the name unique; O_EXCL refuses what an earlier process left.
   for (unsigned attempt = 0; attempt < 1000; ++attempt) {
     std::string work = (folder + "/." + llvm::sys::path::filename(path) + ".partial-" + llvm::Twine(::getpid()) + "-" +

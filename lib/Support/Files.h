@@ -55,7 +55,8 @@ llvm::Expected<std::string> readTextFile(llvm::StringRef path, uint64_t maxBytes
 /// Threads: `writeAt` may be called by several threads at once, everything else by one.
 class OutputFile {
 public:
-  /// Errors: the folder does not exist or is not writable, the path is a folder; the message has the path.
+  /// Errors: the folder does not exist or is not writable, the path is a folder, a device or a pipe; the message has
+  /// the path.
   static llvm::Expected<OutputFile> create(llvm::StringRef path);
 
   OutputFile(OutputFile &&other) noexcept;

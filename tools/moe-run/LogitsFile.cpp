@@ -4,6 +4,7 @@
 #include "tools/moe-run/LogitsFile.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace moerun {
@@ -23,6 +24,11 @@ bool LogitsFile::fail(const char *action) { return printError("cannot %s %s: %s"
 bool LogitsFile::open(const char *filePath, uint32_t columns) {
   path = filePath;
   numColumns = columns;
+  // The final rename would take the place of a device or a pipe for good.
+  struct stat status;
+  if (*path == '\0' || (stat(path, &status) == 0 && !S_ISREG(status.st_mode)))
+    return printError("cannot write the logits to '%s': expected a file or a free name, found %s", path,
+                      *path ? "a folder, a device or a pipe" : "no name");
   char suffix[32];
   int length = snprintf(suffix, sizeof(suffix), ".%ld.tmp", static_cast<long>(getpid()));
   if (!temporaryPath.append(path, strlen(path)) || !temporaryPath.append(suffix, static_cast<size_t>(length) + 1))

@@ -4,6 +4,8 @@
 #include "lib/Support/Files.h"
 #include "test/unit/Support/TestFolder.h"
 
+#include <sys/stat.h>
+
 using namespace moec;
 using namespace moec::test;
 
@@ -76,6 +78,8 @@ TEST(OutputFile, RefusesPlacesThatCannotBeWritten) {
   EXPECT_TRUE(contains(errorText(OutputFile::create(folder.path("blocker/out"))), folder.path("blocker")));
   EXPECT_TRUE(contains(errorText(OutputFile::create(folder.path())), "is a folder, expects a file"));
   EXPECT_TRUE(contains(errorText(OutputFile::create(folder.path("out/"))), "has no file name"));
+  ASSERT_EQ(::mkfifo(folder.path("pipe").c_str(), 0600), 0);
+  EXPECT_TRUE(contains(errorText(OutputFile::create(folder.path("pipe"))), "is a device or a pipe, expects a file"));
   EXPECT_TRUE(contains(errorText(OutputFile::create("/proc/moec-out")), "cannot write into output folder '/proc'"));
 }
 
