@@ -91,6 +91,8 @@ void buildPhasePipeline(OpPassManager &manager, Phase phase) {
     manager.addPass(moe::createCheckPlan());
     return checkLevel(manager, "L3");
   case Phase::Lower:
+    // A plan may have been read from a file: nothing is lowered that reaches beyond its regions.
+    manager.addPass(moe::createCheckPlan());
     manager.addPass(moe::createGenerateKernels());
     buildLLVMPipeline(manager.nest<ModuleOp>());
     manager.addPass(moe::createLowerEntries());

@@ -69,6 +69,12 @@ struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
           end > integer(plan, "resident_bytes"))
         return view.emitOpError("ends at byte ")
                << end << ", but the resident segment has " << integer(plan, "resident_bytes");
+    int64_t blockBytes = integer(plan, "kv_block_bytes");
+    for (auto view : function.getBody().front().getOps<rt::KvOp>())
+      if (int64_t(view.getOffset()) >= blockBytes ||
+          rt::sizeBytesOf(view.getView().getType()) != integer(plan, "kv_capacity") / 64 * blockBytes)
+        return view.emitOpError("expects an offset below the ") << blockBytes << " bytes of a block and a view of all "
+                                                                << integer(plan, "kv_capacity") / 64 << " blocks";
     for (size_t i = 0; i < lives.size(); ++i)
       for (size_t k = i + 1; k < lives.size(); ++k)
         if (lives[i].begin < lives[k].end && lives[k].begin < lives[i].end && lives[i].firstUse <= lives[k].lastUse &&
