@@ -16,3 +16,10 @@ include(AddLLVM)
 include(AddMLIR)
 include(HandleLLVMOptions)
 separate_arguments(MOEC_LLVM_DEFINITIONS NATIVE_COMMAND ${LLVM_DEFINITIONS})
+# Members that a designated initializer leaves out have their default; std::lock_guard deduces; libstdc++'s stable_sort
+# calls a function that it deprecates itself.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  foreach(warning missing-designated-field-initializers ctad-maybe-unsupported deprecated-declarations)
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-${warning}>)
+  endforeach()
+endif()

@@ -96,8 +96,9 @@ Expected<SafetensorsEntry> readEntry(llvm::StringRef name, const JsonCursor &jso
 
 /// Without gaps or overlaps from 0 on. Returns the end of the last tensor. Sorts by offset.
 Expected<uint64_t> checkOrder(llvm::StringRef file, std::vector<SafetensorsEntry> &entries) {
-  llvm::stable_sort(entries, [](const SafetensorsEntry &a, const SafetensorsEntry &b) {
-    return std::pair(a.offsetBytes, a.sizeBytes) < std::pair(b.offsetBytes, b.sizeBytes);
+  // The name makes the order total; names are unique.
+  llvm::sort(entries, [](const SafetensorsEntry &a, const SafetensorsEntry &b) {
+    return std::tie(a.offsetBytes, a.sizeBytes, a.name) < std::tie(b.offsetBytes, b.sizeBytes, b.name);
   });
   uint64_t end = 0;
   for (size_t i = 0; i < entries.size(); ++i) {

@@ -32,7 +32,7 @@ public:
   ~JsonObject();
 
   const std::vector<JsonMember> &members() const { return list; }
-  size_t size() const { return list.size(); }
+  size_t size() const;
 
   /// The value of `key`, or null. Logarithmic.
   const Json *find(llvm::StringRef key) const;
@@ -91,6 +91,8 @@ struct JsonMember {
   std::string key;
   Json value;
 };
+
+inline size_t JsonObject::size() const { return list.size(); }
 
 /// Values nested deeper are refused.
 constexpr unsigned kMaxJsonDepth = 64;

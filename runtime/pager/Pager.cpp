@@ -158,7 +158,7 @@ int Pager::assertState() const {
     numResident += page.state == SlotState::Resident;
     numEmpty += page.state == SlotState::Empty;
   }
-  uint32_t numMapped = 0;
+  [[maybe_unused]] uint32_t numMapped = 0;
   for (uint32_t e = 0; e < numExperts; ++e) {
     if (slotOf[e] < 0)
       continue;
