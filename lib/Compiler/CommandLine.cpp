@@ -9,6 +9,7 @@
 #include "lib/Compiler/Flags.h"
 #include "lib/Compiler/LinkStep.h"
 #include "lib/Compiler/Report.h"
+#include "lib/Compiler/Targets.h"
 
 #include "lib/Support/Fault.h"
 #include "lib/Support/Files.h"
@@ -30,10 +31,11 @@ usage:
   moec compile MODEL --target T [flags] -o OUT      writes OUT.so, OUT.moepack, OUT.report.json
   moec report OUT.so [--json]                       memory plan and precision of a compiled model
   moec evaluate OUT.so (--text FILE | --ids FILE.json) [--window 512] [--reference REF.so] --json
-  moec targets                                      lists the names for --target
+  moec targets [--json]                             lists the names for --target
 
 flags of compile:
-  --target T[,T]        what to compile for, see 'moec targets'; several share one pack where the layout is the same
+  --target T[,T]        what to compile for, see 'moec targets'; several share one pack where the layout is the same.
+                        NAME@linux-gnu or NAME@android chooses the platform of an ARM64 target
   --quant PRESET        f32, int8, int4 or mixed (default): precision of the weights
   --group N             auto (default, 32), 32, 64 or 128 values share a scale
   --kv ELEM             f32, f16 or int8: the KV cache; default int8, and f32 with --quant f32
@@ -206,12 +208,15 @@ int runEvaluate(llvm::ArrayRef<llvm::StringRef> words) {
   return 0;
 }
 
-int runTargets() {
-  for (const std::string &name : targetNames())
-    if (auto target = lookupTarget(name))
-      llvm::outs() << llvm::left_justify(name, 24) << target->name << ": " << target->summary << "\n";
-    else
-      llvm::outs() << llvm::left_justify(name, 24) << "not available: " << llvm::toString(target.takeError()) << "\n";
+int runTargets(llvm::ArrayRef<llvm::StringRef> words) {
+  std::vector<std::string> positional;
+  bool isJson = false;
+  llvm::Error error = readFlags(words, {flag("--json", isJson)}, positional);
+  if (!error && !positional.empty())
+    error = fault("targets takes no '" + positional[0] + "'");
+  if (error)
+    return fail(kWrongUsage, std::move(error));
+  llvm::outs() << (isJson ? listTargetsAsJson() + "\n" : listTargets());
   return 0;
 }
 
@@ -239,7 +244,7 @@ int runCommandLine(int argc, char **argv) {
   if (words[0] == "evaluate")
     return runEvaluate(rest);
   if (words[0] == "targets")
-    return runTargets();
+    return runTargets(rest);
   return fail(kWrongUsage,
               fault("unknown command '" + words[0] + "'; valid commands are compile, report, evaluate, targets"));
 }

@@ -284,6 +284,14 @@ llvm::Error Compiler::run() {
       builds.push_back(std::move(build));
     }
   }
+  if (isWanted(Phase::Link))
+    for (Build &build : builds) {
+      auto target = recordedTarget(*build.module);
+      if (!target)
+        return target.takeError();
+      if (llvm::Error error = checkRuntime(*target, programFolder))
+        return error;
+    }
   for (Phase phase :
        {Phase::Import, Phase::Graph, Phase::Quantize, Phase::Fuse, Phase::Plan, Phase::Lower, Phase::Object}) {
     if (!isWanted(phase))

@@ -65,6 +65,12 @@ llvm::Expected<moert_plan_info> planOf(const DescriptorContent &content, uint64_
   return info;
 }
 
+std::string archiveFolder(const TargetDescription &target, llvm::StringRef programFolder) {
+  SmallString<256> folder(programFolder);
+  llvm::sys::path::append(folder, "..", "lib", "moert", target.runtimeTriple);
+  return folder.str().str();
+}
+
 class Linker {
 public:
   Linker(const LinkInputs &inputs) : inputs(inputs), context() {}
@@ -81,6 +87,14 @@ private:
 
 } // namespace
 
+llvm::Error checkRuntime(const TargetDescription &target, llvm::StringRef programFolder) {
+  std::string archive = archiveFolder(target, programFolder) + "/libmoert.a";
+  if (llvm::sys::fs::exists(archive))
+    return llvm::Error::success();
+  return fault("target '" + target.name + "' needs the runtime for " + target.runtimeTriple + ", but there is no '" +
+               archive + "'; build it, or choose another platform with NAME@linux-gnu or NAME@android");
+}
+
 llvm::Expected<uint64_t> Linker::linkOnce(const DescriptorContent &content, const std::string &path) {
   DialectRegistry registry;
   registerObjectTranslations(registry);
@@ -95,10 +109,9 @@ llvm::Expected<uint64_t> Linker::linkOnce(const DescriptorContent &content, cons
     return std::move(error);
   if (llvm::Error error = descriptor.write(*bytes))
     return std::move(error);
-  SmallString<256> archives(inputs.programFolder);
-  llvm::sys::path::append(archives, "..", "lib", "moert", target.runtimeTriple);
+  std::string archives = archiveFolder(target, inputs.programFolder);
   std::vector<std::string> objects{code.path, descriptor.path};
-  SharedObjectInputs link{objects, (archives + "/libmoert.a").str(), (archives + "/stubs").str(),
+  SharedObjectInputs link{objects, archives + "/libmoert.a", archives + "/stubs",
                           llvm::sys::path::filename(inputs.prefix).str() + ".so"};
   if (llvm::Error error = linkSharedObject(link, path))
     return std::move(error);

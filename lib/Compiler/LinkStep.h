@@ -5,6 +5,7 @@
 #define LIB_COMPILER_LINKSTEP_H
 
 #include "lib/Compiler/PackStep.h"
+#include "lib/Target/TargetDescription.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallVector.h"
@@ -23,6 +24,9 @@ struct LinkInputs {
 /// Adds OUT.so and OUT.report.json to `outputs`. A budget given at compile time that turns out to be too small is an
 /// error with the bytes needed and the largest consumers.
 llvm::Error linkModel(const LinkInputs &inputs, OutputTransaction &outputs);
+
+/// Says whether there is a runtime archive for the platform of `target`.
+llvm::Error checkRuntime(const TargetDescription &target, llvm::StringRef programFolder);
 
 /// The bytes of section `name` of an object file as text. Errors: no ELF object, no such section.
 llvm::Expected<std::string> sectionText(llvm::StringRef object, llvm::StringRef file, llvm::StringRef name);

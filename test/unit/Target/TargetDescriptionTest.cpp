@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Every description reads, aliases and the host resolve, and what is enabled is also checked at open.
+/// Every description resolves; aliases, platforms and the host too; what is enabled is also checked at open.
 #include "lib/Target/TargetDescription.h"
 
 #include "moert/Generated.h"
@@ -14,13 +14,15 @@ static TargetDescription target(llvm::StringRef name) { return cantFail(lookupTa
 
 TEST(TargetDescriptionTest, EveryNameResolves) {
   std::vector<std::string> names = targetNames();
-  EXPECT_EQ(names, (std::vector<std::string>{"host", "arm64", "arm64-dotprod", "arm64-i8mm", "generic-armv8.2",
-                                             "snapdragon-8-gen3", "x86-64-avx2", "x86-64-avx512vnni"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"host", "arm64", "arm64-dotprod", "arm64-i8mm", "dimensity-9400",
+                                             "generic-armv8.2", "snapdragon-8-elite", "snapdragon-8-gen3", "tensor-g4",
+                                             "x86-64-avx2", "x86-64-avx512vnni"}));
   for (llvm::StringRef name : llvm::ArrayRef(names).drop_front()) {
     TargetDescription found = target(name);
     EXPECT_FALSE(found.summary.empty() || found.triple.empty() || found.cpu.empty()) << name.str();
     EXPECT_TRUE(found.triple.starts_with(found.runtimeTriple.substr(0, 6))) << name.str();
     EXPECT_FALSE(found.sources.empty()) << name.str();
+    EXPECT_EQ(target(found.name).name, found.name);
   }
 }
 
@@ -46,12 +48,52 @@ TEST(TargetDescriptionTest, X86TargetsRequireWhatTheyEnable) {
   EXPECT_EQ(nameOf(vnni.isa), "avx512vnni");
 }
 
-TEST(TargetDescriptionTest, AliasesGiveTheSameDescription) {
-  for (auto [alias, name] : {std::pair("arm64", "arm64-i8mm"), std::pair("snapdragon-8-gen3", "arm64-i8mm"),
-                             std::pair("generic-armv8.2", "arm64-dotprod")}) {
+TEST(TargetDescriptionTest, AliasesWithoutFactsAreOtherNames) {
+  for (auto [alias, name] : {std::pair("arm64", "arm64-i8mm"), std::pair("generic-armv8.2", "arm64-dotprod")}) {
     EXPECT_EQ(target(alias).name, name);
     EXPECT_EQ(target(alias).features, target(name).features);
   }
+}
+
+TEST(TargetDescriptionTest, SocsTakeCodeFromAnAliasAndHaveFactsOfTheirOwn) {
+  TargetDescription i8mm = target("arm64-i8mm");
+  EXPECT_FALSE(i8mm.dramBytesPerSecond || i8mm.flashBytesPerSecond);
+  for (llvm::StringRef name : {"snapdragon-8-gen3", "snapdragon-8-elite", "dimensity-9400", "tensor-g4"}) {
+    TargetDescription soc = target(name);
+    EXPECT_EQ(soc.name, name);
+    EXPECT_EQ(soc.features, i8mm.features);
+    EXPECT_EQ(soc.featuresRequired, i8mm.featuresRequired);
+    EXPECT_EQ(soc.isa, Isa::I8mm);
+    EXPECT_EQ(soc.machine.numCores(), 8u) << name.str();
+    EXPECT_FALSE(soc.machine.clustersSource.empty());
+    EXPECT_TRUE(soc.dramBytesPerSecond && soc.flashBytesPerSecond) << name.str();
+  }
+  TargetDescription gen3 = target("snapdragon-8-gen3");
+  EXPECT_EQ(gen3.dramBytesPerSecond, gen3.machine.dramPeakBytesPerSecond->value);
+  EXPECT_TRUE(gen3.machine.dramPeakBytesPerSecond->isEstimated);
+  EXPECT_EQ(gen3.flashBytesPerSecond, gen3.machine.flashSustainedBytesPerSecond->value);
+}
+
+TEST(TargetDescriptionTest, ThePlatformIsChosenApartFromTheProcessor) {
+  TargetDescription android = target("arm64@android"), usual = target("arm64-i8mm@linux-gnu");
+  EXPECT_EQ(android.name, "arm64-i8mm@android");
+  EXPECT_EQ(android.platform, Platform::Android);
+  EXPECT_EQ(android.triple, "aarch64-unknown-linux-android");
+  EXPECT_EQ(android.runtimeTriple, "aarch64-linux-android");
+  EXPECT_EQ(android.features, usual.features);
+  EXPECT_EQ(target(android.name).triple, android.triple);
+  EXPECT_EQ(usual.name, "arm64-i8mm");
+  EXPECT_EQ(usual.triple, "aarch64-unknown-linux-gnu");
+  EXPECT_EQ(target("snapdragon-8-gen3@android").runtimeTriple, "aarch64-linux-android");
+  EXPECT_EQ(target("tensor-g4@linux-gnu").runtimeTriple, "aarch64-linux-gnu");
+}
+
+TEST(TargetDescriptionTest, PlatformsThatDoNotExistAreRefused) {
+  auto refused = [](llvm::StringRef name) { return llvm::toString(lookupTarget(name).takeError()); };
+  EXPECT_EQ(refused("x86-64-avx2@android"), "target 'x86-64-avx2' has no platform 'android', expected linux-gnu");
+  EXPECT_EQ(refused("arm64@ios"), "target 'arm64' has no platform 'ios', expected linux-gnu or android");
+  EXPECT_EQ(refused("arm64@"), "target 'arm64' has no platform '', expected linux-gnu or android");
+  EXPECT_EQ(refused("host@android"), "target 'host' takes no platform, but got 'android'");
 }
 
 TEST(TargetDescriptionTest, HostIsAConcreteTarget) {
@@ -65,16 +107,6 @@ TEST(TargetDescriptionTest, HostIsAConcreteTarget) {
 
 TEST(TargetDescriptionTest, UnknownNamesListTheValidOnes) {
   EXPECT_EQ(llvm::toString(lookupTarget("pentium").takeError()),
-            "unknown target 'pentium', expected one of host, arm64, arm64-dotprod, arm64-i8mm, generic-armv8.2, "
-            "snapdragon-8-gen3, x86-64-avx2, x86-64-avx512vnni");
-}
-
-TEST(TargetDescriptionTest, BrokenDescriptionsAreNamed) {
-  std::string alias;
-  auto refused = [&](llvm::StringRef text) { return llvm::toString(parseTarget(text, "a.json", alias).takeError()); };
-  EXPECT_EQ(refused(R"({"name": "b"})"), "a.json: the document has the name 'b', expects that of the file");
-  EXPECT_NE(refused(R"({"name": "a", "summary": "s", "sources": [], "triple": "t", "runtime_triple": "t", "cpu": "c",
-                       "llvm_features": [], "isa": "mmx", "page_bytes": 4096, "features_required": []})")
-                .find("expects one of avx2, avx512vnni, dotprod, i8mm"),
-            std::string::npos);
+            "unknown target 'pentium', expected one of host, arm64, arm64-dotprod, arm64-i8mm, dimensity-9400, "
+            "generic-armv8.2, snapdragon-8-elite, snapdragon-8-gen3, tensor-g4, x86-64-avx2, x86-64-avx512vnni");
 }
