@@ -44,6 +44,7 @@ flags of compile:
   --memory SIZE         default budget stored in the .so; default: everything resident
   --pack FILE           path of the pack; default OUT.moepack
   --part-size SIZE      cuts the pack into parts of at most SIZE
+  --ndk DIR             Android targets: link against the libraries of this NDK (API 28 or later); default: stubs
   --threads N           threads of the pack writer; default: all cores
   --to STEP             stops after STEP and writes OUT.STEP.mlir, or OUT.o
   --from STEP FILE      starts after STEP with its result FILE, takes no MODEL
@@ -128,6 +129,7 @@ int runCompile(llvm::ArrayRef<llvm::StringRef> words, llvm::StringRef program) {
                              size("--part-size", [&](uint64_t value) { options.partBytes = value; }),
                              number("--threads", 1, 256, [&](uint64_t value) { options.threads = value; }),
                              text("--pack", options.pack),
+                             text("--ndk", options.ndk),
                              phaseFlag("--to", options.to),
                              fromFlag(options),
                              text("--dump-phases-to", options.dumpFolder),

@@ -6,6 +6,7 @@
 #include "lib/Compiler/LinkStep.h"
 #include "lib/Compiler/ModuleFiles.h"
 #include "lib/Compiler/PackStep.h"
+#include "lib/Compiler/RunFolder.h"
 
 #include "dialects/moe/MoeDialect.h"
 #include "lib/Import/GraphBuilder.h"
@@ -32,6 +33,15 @@ namespace {
 
 /// Section of an object file that keeps the module's metadata, so that pack and link can resume from the object alone.
 constexpr llvm::StringRef kMetadataSection = ".moec.module";
+
+/// Folders that this compile makes; they go again if no output comes to lie in them.
+struct NewFolders {
+  std::vector<std::string> paths;
+  ~NewFolders() {
+    for (const std::string &path : paths)
+      llvm::sys::fs::remove(path); // refuses a folder that holds something
+  }
+};
 
 class Compiler {
 public:
@@ -75,6 +85,7 @@ private:
   std::string programFolder;
   llvm::raw_ostream &progress;
   MLIRContext context;
+  NewFolders newFolders; // outlives what lies in them
   OutputTransaction outputs;
 };
 
@@ -250,7 +261,11 @@ llvm::Error Compiler::packAndLink(std::vector<Build> &builds) {
       continue;
     }
     say("link", build.prefix + ".so");
-    LinkInputs inputs{*build.module, build.object, *pack, weightsId, build.prefix, programFolder};
+    std::string packPath = build.isResumedPack ? options.fromFile : packs[family].first;
+    LinkInputs inputs{*build.module, build.object, *pack,       weightsId,
+                      build.prefix,  packPath,     options.ndk, programFolder};
+    if (std::string folder = runFolderOf(build.prefix); !llvm::sys::fs::exists(folder))
+      newFolders.paths.push_back(folder);
     if (llvm::Error error = linkModel(inputs, outputs))
       return error;
   }

@@ -23,6 +23,7 @@ struct CompileOptions {
   std::string fromFile;
   std::string dumpFolder;
   std::string output; ///< prefix of all outputs
+  std::string ndk;    ///< folder of an Android NDK
   std::string pack;   ///< path of the pack; empty: OUT.moepack
   uint64_t partBytes = 0;
   unsigned threads = 0; ///< of the pack writer; 0: all cores

@@ -6,8 +6,10 @@
 #include "lib/Compiler/Descriptor.h"
 #include "lib/Compiler/ModuleFiles.h"
 #include "lib/Compiler/Report.h"
+#include "lib/Compiler/RunFolder.h"
 
 #include "include/moert/PlanDescriptor.h"
+#include "lib/Link/AndroidNdk.h"
 #include "lib/Link/SharedObject.h"
 #include "lib/Object/Object.h"
 #include "lib/Support/Fault.h"
@@ -78,11 +80,15 @@ public:
   llvm::Error run(OutputTransaction &outputs);
 
 private:
+  bool isAndroid() const { return target.platform == Platform::Android; }
+  llvm::Error findLibraries();
   llvm::Expected<uint64_t> linkOnce(const DescriptorContent &content, const std::string &path);
 
   const LinkInputs &inputs;
   MLIRContext context;
   TargetDescription target;
+  std::string deviceFolder;  ///< of the target's archives
+  std::string libraryFolder; ///< of the libraries to link against
 };
 
 } // namespace
@@ -93,6 +99,20 @@ llvm::Error checkRuntime(const TargetDescription &target, llvm::StringRef progra
     return llvm::Error::success();
   return fault("target '" + target.name + "' needs the runtime for " + target.runtimeTriple + ", but there is no '" +
                archive + "'; build it, or choose another platform with NAME@linux-gnu or NAME@android");
+}
+
+llvm::Error Linker::findLibraries() {
+  deviceFolder = archiveFolder(target, inputs.programFolder);
+  libraryFolder = deviceFolder + "/stubs";
+  if (inputs.ndk.empty())
+    return llvm::Error::success();
+  if (!isAndroid())
+    return fault("--ndk is for Android targets, but '" + target.name + "' is for " + nameOf(target.platform));
+  auto libraries = findNdkLibraries(inputs.ndk, target.runtimeTriple);
+  if (!libraries)
+    return fault("--ndk: " + llvm::toString(libraries.takeError()));
+  libraryFolder = *libraries;
+  return llvm::Error::success();
 }
 
 llvm::Expected<uint64_t> Linker::linkOnce(const DescriptorContent &content, const std::string &path) {
@@ -109,9 +129,8 @@ llvm::Expected<uint64_t> Linker::linkOnce(const DescriptorContent &content, cons
     return std::move(error);
   if (llvm::Error error = descriptor.write(*bytes))
     return std::move(error);
-  std::string archives = archiveFolder(target, inputs.programFolder);
   std::vector<std::string> objects{code.path, descriptor.path};
-  SharedObjectInputs link{objects, archives + "/libmoert.a", archives + "/stubs",
+  SharedObjectInputs link{objects, deviceFolder + "/libmoert.a", libraryFolder,
                           llvm::sys::path::filename(inputs.prefix).str() + ".so"};
   if (llvm::Error error = linkSharedObject(link, path))
     return std::move(error);
@@ -123,6 +142,8 @@ llvm::Error Linker::run(OutputTransaction &outputs) {
   if (!described)
     return described.takeError();
   target = std::move(*described);
+  if (llvm::Error error = findLibraries())
+    return error;
   DescriptorContent content = describeModule(inputs.module);
   content.fixed.features_required = target.featuresRequired;
   content.fixed.layout_family = static_cast<uint32_t>(target.layoutFamily());
@@ -150,6 +171,10 @@ llvm::Error Linker::run(OutputTransaction &outputs) {
       break;
     codeBytes = *mapped;
   }
+  if (isAndroid())
+    if (llvm::Error error = writeRunFolder(
+            {inputs.prefix, (*shared)->temporaryPath(), inputs.packPath, deviceFolder, libraryFolder}, outputs))
+      return error;
   auto report = outputs.add(inputs.prefix + ".report.json");
   return report ? (*report)->write(content.reportJson + "\n") : report.takeError();
 }

@@ -4,11 +4,13 @@
 #include "lib/Link/SharedObject.h"
 
 #include "lld/Common/Driver.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 LLD_HAS_DRIVER(elf)
@@ -24,6 +26,44 @@ static Error linkError(const Twine &text) {
 /// The names that a model exports; all else is hidden, so that several models live in one process.
 static constexpr StringRef kVersionScript = "{ global: moert_get_api; moert_model_v1; local: *; };\n";
 
+/// What a library and a program have in common. 16 KiB: the largest page of Android's kernels, docs/pack-format.md.
+static std::vector<std::string> commonArguments() {
+  return {"ld.lld",           "-z",
+          "max-page-size=16384", "-z",
+          "now",              "-z",
+          "relro",            "--hash-style=gnu",
+          "--no-undefined",   "--gc-sections",
+          "--build-id=none",  "--strip-debug",
+          "--as-needed"};
+}
+
+/// The libraries a link may take symbols from; those it does not need are not recorded.
+static void addLibraries(std::vector<std::string> &words, StringRef folder) {
+  std::vector<std::string> paths;
+  std::error_code listing;
+  for (sys::fs::directory_iterator it(folder, listing), end; it != end && !listing; it.increment(listing)) {
+    StringRef name = sys::path::filename(it->path());
+    if (name.starts_with("libc.so") || name == "libdl.so")
+      paths.push_back(it->path());
+  }
+  llvm::sort(paths);
+  words.insert(words.end(), paths.begin(), paths.end());
+}
+
+static Error runLinker(ArrayRef<std::string> words, const std::string &output) {
+  std::vector<const char *> arguments;
+  for (const std::string &word : words)
+    arguments.push_back(word.c_str());
+  arguments.push_back("-o");
+  arguments.push_back(output.c_str());
+  std::string messages;
+  raw_string_ostream text(messages);
+  lld::Result result = lld::lldMain(arguments, text, text, {{lld::Gnu, &lld::elf::link}});
+  if (result.retCode != 0)
+    return linkError("linking '" + output + "' failed: " + StringRef(messages).trim());
+  return Error::success();
+}
+
 Error linkSharedObject(const SharedObjectInputs &inputs, const std::string &output) {
   if (!sys::fs::exists(inputs.runtimeArchive))
     return linkError("the runtime archive '" + inputs.runtimeArchive + "' is missing; build moec's target 'moert'");
@@ -34,43 +74,31 @@ Error linkSharedObject(const SharedObjectInputs &inputs, const std::string &outp
     return linkError("cannot write '" + script + "': " + code.message());
   stream << kVersionScript;
   stream.close();
-  std::vector<std::string> words = {"ld.lld",
-                                    "-shared",
-                                    "-Bsymbolic",
-                                    "-z",
-                                    "max-page-size=16384",
-                                    "-z",
-                                    "now",
-                                    "-z",
-                                    "relro",
-                                    "--hash-style=gnu",
-                                    "--no-undefined",
-                                    "--gc-sections",
-                                    "--build-id=none",
-                                    "--strip-debug",
-                                    "--version-script=" + script,
-                                    "-soname=" + inputs.soname};
+  std::vector<std::string> words = commonArguments();
+  for (std::string word : {std::string("-shared"), std::string("-Bsymbolic"), "--version-script=" + script,
+                           "-soname=" + inputs.soname})
+    words.push_back(word);
   words.insert(words.end(), inputs.objects.begin(), inputs.objects.end());
   // The archive's entry point is the only root; what it does not reach is not linked.
   for (const char *word : {"-u", "moert_get_api"})
     words.push_back(word);
   words.push_back(inputs.runtimeArchive);
-  std::error_code listing;
-  for (sys::fs::directory_iterator it(inputs.stubFolder, listing), end; it != end && !listing; it.increment(listing))
-    if (StringRef(it->path()).contains(".so"))
-      words.push_back(it->path());
-  words.push_back("-o");
-  words.push_back(output);
-  std::vector<const char *> arguments;
-  for (const std::string &word : words)
-    arguments.push_back(word.c_str());
-  std::string messages;
-  raw_string_ostream text(messages);
-  lld::Result result = lld::lldMain(arguments, text, text, {{lld::Gnu, &lld::elf::link}});
+  addLibraries(words, inputs.libraryFolder);
+  Error error = runLinker(words, output);
   sys::fs::remove(script);
-  if (result.retCode != 0)
-    return linkError("linking '" + output + "' failed: " + StringRef(messages).trim());
-  return Error::success();
+  return error;
+}
+
+Error linkAndroidProgram(const ProgramInputs &inputs, const std::string &output) {
+  if (!sys::fs::exists(inputs.archive))
+    return linkError("the archive '" + inputs.archive + "' is missing; build moec's target 'moe-run-android'");
+  std::vector<std::string> words = commonArguments();
+  // Copy relocations would fix the size of the C library's variables in the program.
+  for (const char *word : {"-pie", "-dynamic-linker", "/system/bin/linker64", "-e", "_start", "-z", "nocopyreloc"})
+    words.push_back(word);
+  words.push_back(inputs.archive);
+  addLibraries(words, inputs.libraryFolder);
+  return runLinker(words, output);
 }
 
 Expected<uint64_t> mappedBytes(StringRef file) {

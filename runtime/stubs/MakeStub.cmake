@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Makes OUTPUT, a libc.so.6 of architecture ARCH with the symbols of the file SYMBOLS (described in TEXT), after
-# checking that ARCHIVE needs no symbol beside those (and those that the linker or the model's object defines).
-file(STRINGS ${SYMBOLS} symbols REGEX "^[a-zA-Z_]")
+# Makes OUTPUT, a shared library called NAME of architecture ARCH with the symbols of the files SYMBOLS (described in
+# TEXT), after checking that ARCHIVE needs no symbol beside those of the files ALLOWED (and those that the linker or the
+# model's object defines). A line of a symbol file is a name, or a name and the word object: a variable of 8 bytes.
+set(allowed)
+foreach(file ${ALLOWED})
+  file(STRINGS ${file} lines REGEX "^[a-zA-Z_]")
+  list(TRANSFORM lines REPLACE " .*" "")
+  list(APPEND allowed ${lines})
+endforeach()
 execute_process(COMMAND ${NM} --undefined-only --just-symbol-name ${ARCHIVE} OUTPUT_VARIABLE undefined
   COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${NM} --defined-only --extern-only --just-symbol-name ${ARCHIVE} OUTPUT_VARIABLE defined
@@ -9,16 +15,25 @@ execute_process(COMMAND ${NM} --defined-only --extern-only --just-symbol-name ${
 string(REGEX MATCHALL "[^ \n]+" undefined "${undefined}")
 string(REGEX MATCHALL "[^ \n]+" defined "${defined}")
 list(REMOVE_DUPLICATES undefined)
-list(REMOVE_ITEM undefined ${defined} ${symbols} __ehdr_start moert_model_v1 _GLOBAL_OFFSET_TABLE_)
+list(REMOVE_ITEM undefined ${defined} ${allowed} __ehdr_start moert_model_v1 _GLOBAL_OFFSET_TABLE_)
 list(FILTER undefined EXCLUDE REGEX ":$")
 if(undefined AND NOT SANITIZE)
-  message(FATAL_ERROR "${ARCHIVE} needs symbols that are not in ${SYMBOLS}: ${undefined}")
+  message(FATAL_ERROR "${ARCHIVE} needs symbols that are not in ${ALLOWED}: ${undefined}")
 endif()
-set(text "--- !ifs-v1\nIfsVersion: 3.0\nSoName: libc.so.6\n")
+set(lines)
+foreach(file ${SYMBOLS})
+  file(STRINGS ${file} some REGEX "^[a-zA-Z_]")
+  list(APPEND lines ${some})
+endforeach()
+list(SORT lines)
+set(text "--- !ifs-v1\nIfsVersion: 3.0\nSoName: ${NAME}\n")
 string(APPEND text "Target: { ObjectFormat: ELF, Arch: ${ARCH}, Endianness: little, BitWidth: 64 }\nSymbols:\n")
-list(SORT symbols)
-foreach(symbol ${symbols})
-  string(APPEND text "  - { Name: ${symbol}, Type: Func }\n")
+foreach(line ${lines})
+  if(line MATCHES "^(.*) object$")
+    string(APPEND text "  - { Name: ${CMAKE_MATCH_1}, Type: Object, Size: 8 }\n")
+  else()
+    string(APPEND text "  - { Name: ${line}, Type: Func }\n")
+  endif()
 endforeach()
 file(WRITE ${TEXT} "${text}...\n")
 execute_process(COMMAND ${IFS} --input-format=IFS --output-elf=${OUTPUT} ${TEXT} COMMAND_ERROR_IS_FATAL ANY)

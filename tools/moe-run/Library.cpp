@@ -130,7 +130,7 @@ bool checkLibrary(const Options &options) {
   return right;
 }
 
-const moert_api *loadLibrary(const char *path) {
+const moert_api *loadLibrary(const char *path, const moert_model_descriptor **descriptor) {
   // With a slash in it the loader takes the path as it is, instead of searching.
   char *absolute = realpath(path, nullptr);
   if (!absolute) {
@@ -154,7 +154,21 @@ const moert_api *loadLibrary(const char *path) {
                MOERT_API_VERSION);
     return nullptr;
   }
+  if (descriptor)
+    *descriptor = static_cast<const moert_model_descriptor *>(dlsym(library, "moert_model_v1"));
   return api;
+}
+
+moert_open_options openOptions(const Options &options, const char *packPath) {
+  moert_open_options open = {};
+  open.struct_bytes = sizeof(open);
+  open.threads = static_cast<uint32_t>(options.threads);
+  open.pack_path = packPath;
+  open.pack_fd = -1;
+  open.reader_lanes = static_cast<uint32_t>(options.lanes);
+  open.budget_bytes = options.memoryBytes;
+  open.context = static_cast<uint32_t>(options.context);
+  return open;
 }
 
 bool findPack(const Options &options, Array<char> &path) {

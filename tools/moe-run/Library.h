@@ -4,6 +4,7 @@
 #ifndef TOOLS_MOE_RUN_LIBRARY_H
 #define TOOLS_MOE_RUN_LIBRARY_H
 
+#include "moert/Generated.h"
 #include "moert/moert.h"
 #include "tools/moe-run/Message.h"
 #include "tools/moe-run/Options.h"
@@ -15,10 +16,14 @@ namespace moerun {
 bool checkLibrary(const Options &options);
 
 /// Loads the library and asks for its functions; nullptr after a message. It stays loaded.
-const moert_api *loadLibrary(const char *path);
+/// With `descriptor`, also the model's description is looked up.
+const moert_api *loadLibrary(const char *path, const moert_model_descriptor **descriptor = nullptr);
 
 /// The pack of the model: --pack, or OUT.moepack for OUT.so, also NAME.moepack for libNAME.so. False after a message.
 bool findPack(const Options &options, Array<char> &path);
+
+/// What the flags ask of the library. `packPath` may be null for a plan.
+moert_open_options openOptions(const Options &options, const char *packPath);
 
 } // namespace moerun
 #endif

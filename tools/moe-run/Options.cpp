@@ -105,8 +105,17 @@ bool parseFlag(const Flag *flags, size_t numFlags, int argc, char **argv, int *i
 bool checkCombinations(const Options &options) {
   if (!options.libraryPath)
     return usageError("expects the path of a compiled model, such as moe-run model.so --prompt \"Once upon a time\"");
+  if (options.doctor && options.bench)
+    return usageError("--doctor and --bench exclude each other");
+  if (!options.bench && (options.hasBenchPrompt || options.hasBenchGenerated || options.hasBenchOther))
+    return usageError("-p, -n, -d and -r belong to --bench");
+  if (options.doctor || options.bench) {
+    if (options.prompt || options.ids)
+      return usageError("%s takes no --prompt and no --ids", options.doctor ? "--doctor" : "--bench");
+    return (options.benchPrompt | options.benchGenerated) != 0 || usageError("-p and -n are both 0: nothing to measure");
+  }
   if (!options.prompt && !options.ids)
-    return usageError("expects --prompt TEXT or --ids 1,2,3");
+    return usageError("expects --prompt TEXT, --ids 1,2,3, --doctor or --bench");
   if (options.prompt && options.ids)
     return usageError("--prompt and --ids exclude each other");
   if (options.greedy && (options.hasTemperature || options.hasTopK || options.hasTopP))
@@ -149,9 +158,16 @@ bool parseSize(const char *text, uint64_t *sizeBytes) {
   for (const auto &unit : kUnits) {
     if (strcasecmp(text, unit.name) != 0)
       continue;
-    unsigned __int128 bytes = static_cast<unsigned __int128>(digits) * unit.factor / scale;
-    *sizeBytes = static_cast<uint64_t>(bytes);
-    return any && bytes <= INT64_MAX && (unit.factor > 1 || scale == 1);
+    // Multiplied by 1000 or 1024 at a time, so that 64 bits hold every step: scale is at most 10^10.
+    uint64_t whole = digits / scale, rest = digits % scale, step = unit.factor % 1000 == 0 ? 1000 : 1024;
+    bool fits = true;
+    for (uint64_t factor = unit.factor; factor > 1; factor /= step) {
+      fits = fits && !__builtin_mul_overflow(whole, step, &whole);
+      fits = fits && !__builtin_add_overflow(whole, rest * step / scale, &whole);
+      rest = rest * step % scale;
+    }
+    *sizeBytes = whole;
+    return any && fits && whole <= INT64_MAX && (unit.factor > 1 || scale == 1);
   }
   return false;
 }
@@ -181,6 +197,13 @@ bool parseOptions(int argc, char **argv, Options &options) {
       {"--json", Kind::Switch, &o.json, 0, 0, "", nullptr},
       {"--special", Kind::Switch, &o.special, 0, 0, "", nullptr},
       {"--quiet", Kind::Switch, &o.quiet, 0, 0, "", nullptr},
+      {"--doctor", Kind::Switch, &o.doctor, 0, 0, "", nullptr},
+      {"--bench", Kind::Switch, &o.bench, 0, 0, "", nullptr},
+      {"-p", Kind::Count, &o.benchPrompt, 0, kMost32, "a number of tokens from 0 (no prefill)", &o.hasBenchPrompt},
+      {"-n", Kind::Count, &o.benchGenerated, 0, kMost32, "a number of tokens from 0 (no decode)",
+       &o.hasBenchGenerated},
+      {"-d", Kind::Count, &o.benchDepth, 0, kMost32, "a number of tokens from 0", &o.hasBenchOther},
+      {"-r", Kind::Count, &o.benchRepetitions, 1, 1000, "a number from 1 to 1000", &o.hasBenchOther},
       {"--help", Kind::Switch, &o.help, 0, 0, "", nullptr},
       {"-h", Kind::Switch, &o.help, 0, 0, "", nullptr},
   };
@@ -200,7 +223,7 @@ bool parseOptions(int argc, char **argv, Options &options) {
 void printHelp() {
   fputs("moe-run: runs a compiled model.\n"
         "\n"
-        "usage: moe-run OUT.so (--prompt TEXT | --ids 1,2,3) [flags]\n"
+        "usage: moe-run OUT.so (--prompt TEXT | --ids 1,2,3 | --doctor | --bench) [flags]\n"
         "\n"
         "  --prompt TEXT        the text to continue\n"
         "  --ids LIST           the token ids to continue, separated by commas\n"
@@ -219,10 +242,14 @@ void printHelp() {
         "  --lanes N            threads that read the weights (2)\n"
         "  --logits FILE.npy    writes the logits of every token fed, float32 [tokens, vocabulary]\n"
         "  --json               prints one JSON object instead of the text\n"
+        "  --doctor             checks this machine against the model before anything is loaded; takes --memory, --json\n"
+        "  --bench              measures tokens/s of prefill and decode with random tokens; takes also\n"
+        "                       -p N (prompt, 512), -n N (generated, 128), -d N (tokens before, 0), -r N (repetitions, 5)\n"
         "  --quiet              prints no counters\n"
         "\n"
         "The generated text goes to stdout, everything else to stderr.\n"
-        "Exit code: 0 right, 1 the input or the machine is at fault, 2 wrong usage, 3 ran but was cut off.\n"
+        "Exit code: 0 right, 1 the input or the machine is at fault, 2 wrong usage, 3 ran but was cut off\n"
+        "(--doctor: 0 all is well, 1 it cannot run, 3 it runs with warnings).\n"
         "\n"
         "examples:\n"
         "  moe-run demo.so --prompt \"It was a dark and stormy night\" --max-tokens 64\n"

@@ -36,6 +36,16 @@ struct Options {
   bool special = false;
   bool quiet = false;
   bool help = false;
+  bool doctor = false;
+  bool bench = false;
+  /// Of --bench: tokens of the prompt, tokens generated, tokens in the session before, repetitions.
+  uint64_t benchPrompt = 512;
+  uint64_t benchGenerated = 128;
+  uint64_t benchDepth = 0;
+  uint64_t benchRepetitions = 5;
+  bool hasBenchPrompt = false;
+  bool hasBenchGenerated = false;
+  bool hasBenchOther = false;
   /// The command line, for messages that repeat it.
   int numArguments = 0;
   char **arguments = nullptr;

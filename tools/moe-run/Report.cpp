@@ -20,11 +20,18 @@ void printIds(const char *key, const Array<int32_t> &ids) {
   fputs("], ", stdout);
 }
 
-/// The runtime delivers valid UTF-8, which JSON takes as it is, but for quotes, backslashes and control characters.
-void printText(const char *key, const Array<char> &text) {
-  printf("\"%s\": \"", key);
-  for (size_t i = 0; i < text.size(); ++i) {
-    unsigned char c = static_cast<unsigned char>(text.data()[i]);
+void printCount(const char *key, uint64_t value, const char *behind = ", ") {
+  printf("\"%s\": %llu%s", key, static_cast<unsigned long long>(value), behind);
+}
+
+double mebibytes(uint64_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024.0); }
+
+} // namespace
+
+void printJsonText(const char *text, size_t sizeBytes) {
+  putchar('"');
+  for (size_t i = 0; i < sizeBytes; ++i) {
+    unsigned char c = static_cast<unsigned char>(text[i]);
     if (c == '"' || c == '\\')
       printf("\\%c", c);
     else if (c == '\n')
@@ -34,16 +41,8 @@ void printText(const char *key, const Array<char> &text) {
     else
       putchar(c);
   }
-  fputs("\", ", stdout);
+  putchar('"');
 }
-
-void printCount(const char *key, uint64_t value, const char *behind = ", ") {
-  printf("\"%s\": %llu%s", key, static_cast<unsigned long long>(value), behind);
-}
-
-double mebibytes(uint64_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024.0); }
-
-} // namespace
 
 const char *finishName(moert_finish_reason reason) {
   switch (reason) {
@@ -66,7 +65,9 @@ bool printJson(const RunResult &result) {
   putchar('{');
   printIds("prompt_ids", result.promptIds);
   printIds("ids", result.ids);
-  printText("text", result.text);
+  fputs("\"text\": ", stdout);
+  printJsonText(result.text.data(), result.text.size());
+  fputs(", ", stdout);
   printf("\"finish_reason\": \"%s\", ", finishName(result.generated.finish_reason));
   printf("\"prefill_tokens_per_s\": %.3f, ", perSecond(s.tokens_prefilled, s.prefill_ns));
   printf("\"decode_tokens_per_s\": %.3f, ", perSecond(s.tokens_decoded, s.decode_ns));

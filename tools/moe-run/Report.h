@@ -23,6 +23,8 @@ struct RunResult {
 /// False if stdout refuses.
 bool printJson(const RunResult &result);
 void printCounters(const RunResult &result);
+/// A JSON string with its quotes. UTF-8 stays as it is; quotes, backslashes and control characters are escaped.
+void printJsonText(const char *text, size_t sizeBytes);
 const char *finishName(moert_finish_reason reason);
 
 } // namespace moerun

@@ -78,14 +78,7 @@ bool Runner::open() {
   Array<char> packPath;
   if (!findPack(options, packPath))
     return false;
-  moert_open_options open = {};
-  open.struct_bytes = sizeof(open);
-  open.threads = static_cast<uint32_t>(options.threads);
-  open.pack_path = packPath.data();
-  open.pack_fd = -1;
-  open.reader_lanes = static_cast<uint32_t>(options.lanes);
-  open.budget_bytes = options.memoryBytes;
-  open.context = static_cast<uint32_t>(options.context);
+  moert_open_options open = openOptions(options, packPath.data());
   moert_error error = {};
   if (api->open(&open, &model, &error) != MOERT_STATUS_OK || api->model_info(model, &info, &error) != MOERT_STATUS_OK ||
       api->model_plan(model, &result.plan, &error) != MOERT_STATUS_OK)

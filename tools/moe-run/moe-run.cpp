@@ -2,6 +2,8 @@
 /// \file
 /// Runs a compiled model: loads OUT.so and its pack, continues a prompt, prints the text. Includes nothing of the
 /// project but the C API, as any app would. Main source: docs/moe-run.md.
+#include "tools/moe-run/Bench.h"
+#include "tools/moe-run/Doctor.h"
 #include "tools/moe-run/Options.h"
 #include "tools/moe-run/Run.h"
 
@@ -13,5 +15,7 @@ int main(int argc, char **argv) {
     moerun::printHelp();
     return moerun::kExitRight;
   }
-  return moerun::run(options);
+  if (options.doctor)
+    return moerun::examine(options);
+  return options.bench ? moerun::measure(options) : moerun::run(options);
 }
