@@ -6,8 +6,8 @@ set(MOEC_BIONIC_TRIPLE aarch64-linux-android)
 set(MOEC_BIONIC_API 28)
 execute_process(COMMAND ${MOEC_CLANGXX} -print-resource-dir OUTPUT_VARIABLE MOEC_CLANG_RESOURCES
   OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-set(MOEC_BIONIC_FLAGS --target=${MOEC_BIONIC_TRIPLE}${MOEC_BIONIC_API} -march=armv8-a -mno-outline-atomics -std=c++20 -O2
-  -DNDEBUG -Wall -Wextra -fPIC -fvisibility=hidden -ffreestanding -fno-exceptions -fno-rtti -fno-threadsafe-statics
+set(MOEC_BIONIC_FLAGS --target=${MOEC_BIONIC_TRIPLE}${MOEC_BIONIC_API} -march=armv8-a -mno-outline-atomics -std=c++20
+  -O2 -DNDEBUG -Wall -Wextra -fPIC -fvisibility=hidden -ffreestanding -fno-exceptions -fno-rtti -fno-threadsafe-statics
   -ffunction-sections -fdata-sections -ffp-contract=off -fno-math-errno -fno-stack-protector -U_FORTIFY_SOURCE
   -fno-asynchronous-unwind-tables -fno-unwind-tables -nostdinc -nostdinc++ -isystem ${CMAKE_SOURCE_DIR}/runtime/bionic
   -isystem ${MOEC_CLANG_RESOURCES}/include -I${CMAKE_SOURCE_DIR} -I${CMAKE_SOURCE_DIR}/include -I${CMAKE_BINARY_DIR})

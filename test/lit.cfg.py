@@ -29,6 +29,10 @@ if qemu and os.path.isdir(sysroot):
     config.available_features.add("qemu")
 run_arm64 = f"{qemu or 'qemu-aarch64'} -L {sysroot} -cpu max {programs}/aarch64/moe-run"
 
+# The loader and C library that stand for Android's: test/bionic.
+bionic = os.path.join(config.test_exec_root, "bionic")
+run_android = f"{qemu or 'qemu-aarch64'} -L {bionic}/prefix -E LD_LIBRARY_PATH={bionic}:{sysroot}/lib -cpu max"
+
 try:
     with open("/proc/cpuinfo") as cpuinfo:
         if "avx512_vnni" in cpuinfo.read():
@@ -62,4 +66,5 @@ environment["MOEC_BUILD"] = config.moec_build
 environment["MOEC_LLVM"] = config.llvm_root
 environment["MOEC_SHARED_OUT"] = shared_out
 environment["MOEC_RUN_ARM64"] = run_arm64
+environment["MOEC_RUN_ANDROID"] = run_android
 environment["LC_ALL"] = "C.UTF-8"

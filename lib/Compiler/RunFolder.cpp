@@ -73,7 +73,7 @@ std::string runFolderOf(llvm::StringRef prefix) { return (prefix + ".run").str()
 
 llvm::Error writeRunFolder(const RunFolderInputs &inputs, OutputTransaction &outputs) {
   std::string folder = runFolderOf(inputs.prefix);
-  if (std::error_code code = fs::create_directories(folder))
+  if (std::error_code code = fs::create_directories(folder, /*IgnoreExisting=*/true, fs::all_all))
     return fault("cannot make the folder '" + folder + "' for the files of the phone: " + code.message());
   constexpr uint64_t kMaxLibraryBytes = uint64_t(1) << 31;
   std::string stem = path::filename(inputs.prefix).str();
@@ -88,8 +88,8 @@ llvm::Error writeRunFolder(const RunFolderInputs &inputs, OutputTransaction &out
   auto program = outputs.add(folder + "/moe-run");
   if (!program)
     return program.takeError();
-  if (llvm::Error error = linkAndroidProgram({inputs.deviceFolder + "/libmoerun.a", inputs.libraryFolder},
-                                             (*program)->temporaryPath()))
+  if (llvm::Error error =
+          linkAndroidProgram({inputs.deviceFolder + "/libmoerun.a", inputs.libraryFolder}, (*program)->temporaryPath()))
     return error;
   std::string pack = packSeenFrom(inputs.prefix, inputs.packPath);
   Values quoted = {{"@MODEL@", shellQuoted(stem + ".so")},

@@ -16,9 +16,7 @@ namespace moec {
 
 namespace {
 
-Error ndkError(const Twine &text) {
-  return createStringError(std::make_error_code(std::errc::invalid_argument), text);
-}
+Error ndkError(const Twine &text) { return createStringError(std::make_error_code(std::errc::invalid_argument), text); }
 
 /// The names in a folder, sorted; empty if there is no such folder.
 std::vector<std::string> namesIn(const Twine &folder) {
@@ -46,8 +44,8 @@ Expected<std::string> findNdkLibraries(StringRef ndk, StringRef triple) {
     if (!to_integer(name, level, 10))
       continue;
     highest = std::max(highest, level);
-    bool isComplete = sys::fs::exists(libraries + "/" + name + "/libc.so") &&
-                      sys::fs::exists(libraries + "/" + name + "/libdl.so");
+    bool isComplete =
+        sys::fs::exists(libraries + "/" + name + "/libc.so") && sys::fs::exists(libraries + "/" + name + "/libdl.so");
     if (isComplete && level >= kLeastAndroidApi && (best == 0 || level < best))
       best = level;
   }

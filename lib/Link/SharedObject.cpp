@@ -28,12 +28,18 @@ static constexpr StringRef kVersionScript = "{ global: moert_get_api; moert_mode
 
 /// What a library and a program have in common. 16 KiB: the largest page of Android's kernels, docs/pack-format.md.
 static std::vector<std::string> commonArguments() {
-  return {"ld.lld",           "-z",
-          "max-page-size=16384", "-z",
-          "now",              "-z",
-          "relro",            "--hash-style=gnu",
-          "--no-undefined",   "--gc-sections",
-          "--build-id=none",  "--strip-debug",
+  return {"ld.lld",
+          "-z",
+          "max-page-size=16384",
+          "-z",
+          "now",
+          "-z",
+          "relro",
+          "--hash-style=gnu",
+          "--no-undefined",
+          "--gc-sections",
+          "--build-id=none",
+          "--strip-debug",
           "--as-needed"};
 }
 
@@ -75,8 +81,8 @@ Error linkSharedObject(const SharedObjectInputs &inputs, const std::string &outp
   stream << kVersionScript;
   stream.close();
   std::vector<std::string> words = commonArguments();
-  for (std::string word : {std::string("-shared"), std::string("-Bsymbolic"), "--version-script=" + script,
-                           "-soname=" + inputs.soname})
+  for (std::string word :
+       {std::string("-shared"), std::string("-Bsymbolic"), "--version-script=" + script, "-soname=" + inputs.soname})
     words.push_back(word);
   words.insert(words.end(), inputs.objects.begin(), inputs.objects.end());
   // The archive's entry point is the only root; what it does not reach is not linked.

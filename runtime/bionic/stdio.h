@@ -30,8 +30,7 @@ int printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int fprintf(FILE *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int vfprintf(FILE *file, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
 int snprintf(char *text, size_t capacity, const char *format, ...) __attribute__((format(printf, 3, 4)));
-int vsnprintf(char *text, size_t capacity, const char *format, va_list arguments)
-    __attribute__((format(printf, 3, 0)));
+int vsnprintf(char *text, size_t capacity, const char *format, va_list arguments) __attribute__((format(printf, 3, 0)));
 }
 
 #endif

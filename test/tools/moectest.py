@@ -20,6 +20,7 @@ SOURCE = os.environ["MOEC_SOURCE"]
 BUILD = os.environ["MOEC_BUILD"]
 SHARED_OUT = os.environ["MOEC_SHARED_OUT"]
 RUN_ARM64 = shlex.split(os.environ["MOEC_RUN_ARM64"])
+RUN_ANDROID = shlex.split(os.environ["MOEC_RUN_ANDROID"])
 DEMO = os.path.join(SOURCE, "examples", "demo-moe")
 DATA = os.path.join(SOURCE, "test", "data")
 GOLDEN = os.path.join(DATA, "golden")
@@ -79,9 +80,11 @@ def moe_pack(*arguments, **options):
 
 
 def run(prefix, *arguments, target="host", cpu="max", **options):
-    """moe-run on PREFIX.so; ARM64 builds run under emulation."""
+    """moe-run on PREFIX.so; ARM64 builds run under emulation, those for Android with the moe-run of PREFIX.run."""
     command = [program("moe-run")]
-    if target.startswith("arm64"):
+    if target.endswith("@android"):
+        command = [*RUN_ANDROID, os.path.join(prefix + ".run", "moe-run")]
+    elif target.startswith("arm64"):
         command = [cpu if part == "max" else part for part in RUN_ARM64]
     return execute([*command, prefix + ".so", *map(str, arguments)], **options)
 
@@ -111,7 +114,8 @@ def report(prefix):
 
 def compiler_fingerprint():
     """Changes when anything that a compile depends on was rebuilt."""
-    parts = [program("moec"), *sorted(glob.glob(os.path.join(BUILD, "**", "libmoert*.a"), recursive=True))]
+    parts = [program("moec"), *sorted(glob.glob(os.path.join(BUILD, "**", "libmoert*.a"), recursive=True)),
+             *sorted(glob.glob(os.path.join(BUILD, "lib", "moert", "*android", "*.*")))]
     facts = [(part, os.stat(part).st_mtime_ns, os.stat(part).st_size) for part in parts if os.path.exists(part)]
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 

@@ -123,19 +123,19 @@ bool Bench::chooseCounts() {
   prefill.isPrefill = true;
   prefill.depth = decode.depth = options.benchDepth;
   prefill.count = options.benchPrompt;
-  decode.count = options.benchGenerated;
+  decode.count = options.benchTokens;
   // Decode continues something: at least one token stands before it.
   if (decode.count != 0 && decode.depth == 0)
     decode.depth = 1;
   for (Measurement &m : tests) {
     uint64_t free = info.context > m.depth ? info.context - m.depth : 0;
-    bool wasGiven = m.isPrefill ? options.hasBenchPrompt : options.hasBenchGenerated;
+    bool wasGiven = m.isPrefill ? options.hasBenchPrompt : options.hasBenchTokens;
     if (m.count != 0 && (free == 0 || (wasGiven && m.count > free))) {
       exitCode = kExitUsage;
       return usageError("%s %llu behind a depth of %llu needs a context of %llu, the model has %u; lower %s or -d",
                         m.isPrefill ? "-p" : "-n", static_cast<unsigned long long>(m.count),
-                        static_cast<unsigned long long>(m.depth),
-                        static_cast<unsigned long long>(m.count + m.depth), info.context, m.isPrefill ? "-p" : "-n");
+                        static_cast<unsigned long long>(m.depth), static_cast<unsigned long long>(m.count + m.depth),
+                        info.context, m.isPrefill ? "-p" : "-n");
     }
     m.count = m.count > free ? free : m.count;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Reads /proc and /sys (Linux kernel, Documentation/filesystems/proc.rst, Documentation/ABI/testing/sysfs-class-thermal,
-/// sysfs-devices-system-cpu) and measures the storage.
+/// Reads /proc and /sys (Linux kernel, Documentation/filesystems/proc.rst,
+/// Documentation/ABI/testing/sysfs-class-thermal, sysfs-devices-system-cpu) and measures the storage.
 #include "tools/moe-run/Device.h"
 
 #include <errno.h>

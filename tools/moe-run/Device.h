@@ -35,10 +35,10 @@ CoreState readCores();
 /// One way of reading a file.
 struct ReadSpeed {
   bool isKnown;
-  bool isDirect;       // past the page cache
-  uint64_t bytes;      // read
-  double rateMBps;     // 10^6 bytes per second
-  double requestMs;    // mean time of a request
+  bool isDirect;    // past the page cache
+  uint64_t bytes;   // read
+  double rateMBps;  // 10^6 bytes per second
+  double requestMs; // mean time of a request
   uint64_t requestBytes;
 };
 /// Reads up to `limitBytes` in requests of `requestBytes` (a multiple of 16384), one after the other or at random

@@ -144,10 +144,10 @@ void Doctor::checkMemory() {
   available *= 1024;
   if (isKnown && findField(text, "MemTotal:", &total))
     total *= 1024;
-  State state = !isKnown                              ? State::Unknown
-                : available < plan.min_bytes          ? State::Error
-                : available < plan.planned_bytes      ? State::Warning
-                                                      : State::Ok;
+  State state = !isKnown                         ? State::Unknown
+                : available < plan.min_bytes     ? State::Error
+                : available < plan.planned_bytes ? State::Warning
+                                                 : State::Ok;
   Finding &f = isKnown ? add("memory", state, "%.1f MiB available of %.1f MiB", mebibytes(available), mebibytes(total))
                        : add("memory", state, "/proc/meminfo cannot be read");
   fill(f.needed, "%.1f MiB under this budget; minimum %.1f MiB, with every expert resident %.1f MiB",
@@ -184,7 +184,8 @@ void Doctor::checkSwap() {
   State state = moved > 1000 ? State::Warning : State::Ok;
   char activity[64] = "activity unknown";
   if (isKnown)
-    snprintf(activity, sizeof(activity), "%llu pages moved during these checks", static_cast<unsigned long long>(moved));
+    snprintf(activity, sizeof(activity), "%llu pages moved during these checks",
+             static_cast<unsigned long long>(moved));
   Finding &f = add("swap", state, "%.1f of %.1f MiB used (swap or zram), %s", mebibytes((total - left) * 1024),
                    mebibytes(total * 1024), activity);
   fill(f.needed, "%s", "at most 1000 pages moved");
@@ -240,10 +241,11 @@ void Doctor::checkSpace() {
 
 void Doctor::checkSpeed() {
   // Enough to leave a drive's cache behind, little enough to be done in seconds.
-  constexpr uint64_t kLimit = 128u << 20, kSequentialRequest = 1u << 20;
+  constexpr uint64_t kMostBytes = 128u << 20, kSequentialRequest = 1u << 20;
+  const uint64_t limit = packBytes < kMostBytes ? packBytes : kMostBytes;
   uint64_t request = plan.slot_bytes ? plan.slot_bytes : model->plan.record_bytes;
-  ReadSpeed sequential =
-      measureReads(packPath.data(), packBytes, packBytes < kSequentialRequest ? 16384 : kSequentialRequest, kLimit, false);
+  ReadSpeed sequential = measureReads(packPath.data(), packBytes,
+                                      packBytes < kSequentialRequest ? 16384 : kSequentialRequest, limit, false);
   if (sequential.isKnown)
     fill(add("flash_sequential", State::Ok, "%.0f MB/s (measured, %.1f MiB, one reader%s)", sequential.rateMBps,
              mebibytes(sequential.bytes), sequential.isDirect ? "" : ", through the page cache: an upper bound")
@@ -255,7 +257,7 @@ void Doctor::checkSpeed() {
     add("flash_random", State::Ok, "not measured: every expert stays in memory under this budget");
     return;
   }
-  ReadSpeed random = measureReads(packPath.data(), packBytes, request, kLimit, true);
+  ReadSpeed random = measureReads(packPath.data(), packBytes, request, limit, true);
   if (!random.isKnown) {
     add("flash_random", State::Unknown, "the pack cannot be read");
     return;
@@ -264,9 +266,9 @@ void Doctor::checkSpeed() {
   uint64_t worst = static_cast<uint64_t>(model->num_layers) * model->top_k * request;
   double seconds = static_cast<double>(worst) / (random.rateMBps * 1e6);
   State state = seconds > 1 ? State::Warning : State::Ok;
-  Finding &f = add("flash_random", state, "%.0f MB/s, %.2f ms a request (measured, %.1f MiB, one reader%s)",
-                   random.rateMBps, random.requestMs, mebibytes(random.bytes),
-                   random.isDirect ? "" : ", through the page cache: an upper bound");
+  Finding &f =
+      add("flash_random", state, "%.0f MB/s, %.2f ms a request (measured, %.1f MiB, one reader%s)", random.rateMBps,
+          random.requestMs, mebibytes(random.bytes), random.isDirect ? "" : ", through the page cache: an upper bound");
   fill(f.needed, "requests of %.2f MiB; a token that finds no expert in memory reads %.1f MiB: %.2f s (estimated)",
        mebibytes(request), mebibytes(worst), seconds);
   if (state == State::Warning)
@@ -318,10 +320,10 @@ void Doctor::checkKernel() {
 }
 
 State Doctor::worst() const {
-  State state = State::Ok;
+  State state = State::Unknown;
   for (unsigned i = 0; i < numFindings; ++i)
     state = findings[i].state > state ? findings[i].state : state;
-  return state;
+  return state == State::Unknown ? State::Ok : state; // what is unknown is no fault
 }
 
 void Doctor::print() const {

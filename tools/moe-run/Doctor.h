@@ -9,7 +9,8 @@
 namespace moerun {
 
 /// Prints one finding a check, each with what was found, what is needed and a remedy; with --json one object. Returns 0
-/// if the model runs, 3 if it runs with warnings, 1 if it cannot run. What cannot be read is unknown, which is no fault.
+/// if the model runs, 3 if it runs with warnings, 1 if it cannot run. What cannot be read is unknown, which is no
+/// fault.
 int examine(const Options &options);
 
 } // namespace moerun

@@ -107,12 +107,12 @@ bool checkCombinations(const Options &options) {
     return usageError("expects the path of a compiled model, such as moe-run model.so --prompt \"Once upon a time\"");
   if (options.doctor && options.bench)
     return usageError("--doctor and --bench exclude each other");
-  if (!options.bench && (options.hasBenchPrompt || options.hasBenchGenerated || options.hasBenchOther))
+  if (!options.bench && (options.hasBenchPrompt || options.hasBenchTokens || options.hasBenchOther))
     return usageError("-p, -n, -d and -r belong to --bench");
   if (options.doctor || options.bench) {
     if (options.prompt || options.ids)
       return usageError("%s takes no --prompt and no --ids", options.doctor ? "--doctor" : "--bench");
-    return (options.benchPrompt | options.benchGenerated) != 0 || usageError("-p and -n are both 0: nothing to measure");
+    return (options.benchPrompt | options.benchTokens) != 0 || usageError("-p and -n are both 0: nothing to measure");
   }
   if (!options.prompt && !options.ids)
     return usageError("expects --prompt TEXT, --ids 1,2,3, --doctor or --bench");
@@ -199,9 +199,8 @@ bool parseOptions(int argc, char **argv, Options &options) {
       {"--quiet", Kind::Switch, &o.quiet, 0, 0, "", nullptr},
       {"--doctor", Kind::Switch, &o.doctor, 0, 0, "", nullptr},
       {"--bench", Kind::Switch, &o.bench, 0, 0, "", nullptr},
-      {"-p", Kind::Count, &o.benchPrompt, 0, kMost32, "a number of tokens from 0 (no prefill)", &o.hasBenchPrompt},
-      {"-n", Kind::Count, &o.benchGenerated, 0, kMost32, "a number of tokens from 0 (no decode)",
-       &o.hasBenchGenerated},
+      {"-p", Kind::Count, &o.benchPrompt, 0, kMost32, "a number of tokens from 0 (off)", &o.hasBenchPrompt},
+      {"-n", Kind::Count, &o.benchTokens, 0, kMost32, "a number of tokens from 0 (off)", &o.hasBenchTokens},
       {"-d", Kind::Count, &o.benchDepth, 0, kMost32, "a number of tokens from 0", &o.hasBenchOther},
       {"-r", Kind::Count, &o.benchRepetitions, 1, 1000, "a number from 1 to 1000", &o.hasBenchOther},
       {"--help", Kind::Switch, &o.help, 0, 0, "", nullptr},
@@ -242,9 +241,9 @@ void printHelp() {
         "  --lanes N            threads that read the weights (2)\n"
         "  --logits FILE.npy    writes the logits of every token fed, float32 [tokens, vocabulary]\n"
         "  --json               prints one JSON object instead of the text\n"
-        "  --doctor             checks this machine against the model before anything is loaded; takes --memory, --json\n"
-        "  --bench              measures tokens/s of prefill and decode with random tokens; takes also\n"
-        "                       -p N (prompt, 512), -n N (generated, 128), -d N (tokens before, 0), -r N (repetitions, 5)\n"
+        "  --doctor             checks this machine against the model, loads nothing; also --memory, --json\n"
+        "  --bench              measures tokens/s of prefill and decode with random tokens; also -p N (prompt, 512),\n"
+        "                       -n N (generated, 128), -d N (tokens before, 0), -r N (repetitions, 5)\n"
         "  --quiet              prints no counters\n"
         "\n"
         "The generated text goes to stdout, everything else to stderr.\n"

@@ -40,11 +40,11 @@ struct Options {
   bool bench = false;
   /// Of --bench: tokens of the prompt, tokens generated, tokens in the session before, repetitions.
   uint64_t benchPrompt = 512;
-  uint64_t benchGenerated = 128;
+  uint64_t benchTokens = 128;
   uint64_t benchDepth = 0;
   uint64_t benchRepetitions = 5;
   bool hasBenchPrompt = false;
-  bool hasBenchGenerated = false;
+  bool hasBenchTokens = false;
   bool hasBenchOther = false;
   /// The command line, for messages that repeat it.
   int numArguments = 0;

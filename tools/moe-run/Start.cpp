@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The start of moe-run on Android, which an NDK's crtbegin would bring: hands the kernel's argument block and `main` to
-/// the C library. Source of the contract: bionic libc/arch-common/bionic/crtbegin.c, libc/bionic/libc_init_common.h and
-/// crtbrand.S.
+/// The start of moe-run on Android, which an NDK's crtbegin would bring: hands the kernel's argument block and `main`
+/// to the C library. Source of the contract: bionic libc/arch-common/bionic/crtbegin.c, libc/bionic/libc_init_common.h
+/// and crtbrand.S.
 #include <stddef.h>
 #include <stdint.h>
 

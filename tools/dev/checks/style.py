@@ -122,7 +122,8 @@ def error_texts(tree, path):
 
 def names(tree, path):
     base = os.path.basename(path)
-    if base.endswith((".cpp", ".h")) and not path.startswith(("tools/", "include/")):
+    # runtime/bionic has the names of a C library's headers.
+    if base.endswith((".cpp", ".h")) and not path.startswith(("tools/", "include/", "runtime/bionic/")):
         if not re.fullmatch(r"[A-Z][A-Za-z0-9]*\.(cpp|h)", base):
             yield f"{path}:1: a C++ file is named UpperCamel"
     if re.search(r"(?:^|[a-z])(Utils?|Helpers?|Misc|Part2)\b|^(utils?|helpers?|misc)\b", os.path.splitext(base)[0]):
