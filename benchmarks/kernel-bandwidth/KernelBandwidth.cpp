@@ -48,9 +48,11 @@ int main(int argc, char **argv) {
   ObjectOptions options{"x86_64-unknown-linux-gnu", "x86-64", "+avx2,+fma,+f16c"};
   if (isWide)
     options.features += ",+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512vnni";
-  for (auto [encoding, group] : {std::pair(WeightEncoding::i4, 32), std::pair(WeightEncoding::i4, 128),
-                                 std::pair(WeightEncoding::i8, 32), std::pair(WeightEncoding::i8, 128)}) {
-    LinearSpec spec{{131072, 2048, encoding, group, 0}, 1, 32, false};
+  for (Encoding encoding :
+       {Encoding::f16(), Encoding::i4(32), Encoding::i4(128), Encoding::i4m(32), Encoding::i4m(128), Encoding::i6(32),
+        Encoding::i6(128), Encoding::i8(32), Encoding::i8(128), Encoding::i8m(32)}) {
+    LinearSpec spec{{131072, 2048, encoding, 0}, 1, 32, false};
+    const int64_t group = encoding.isInteger() ? encoding.group : 32;
     mlir::DialectRegistry registry;
     registerLLVMPipelineDialects(registry);
     registerObjectTranslations(registry);
@@ -70,7 +72,7 @@ int main(int argc, char **argv) {
     using I = int64_t;
     auto *kernel =
         reinterpret_cast<void (*)(void *, void *, void *, void *, void *, I, I, I, I)>(dlsym(library, "kernel"));
-    size_t size = (size_t)matrixBytes(spec.matrix, LayoutFamily::X86);
+    size_t size = (size_t)spec.matrix.layout(LayoutFamily::X86).totalBytes();
     auto *weights = static_cast<uint8_t *>(std::aligned_alloc(4096, (size + 4095) / 4096 * 4096));
     std::memset(weights, 0x11, size);
     std::vector<int8_t> codes(2048, 3);
@@ -80,9 +82,8 @@ int main(int argc, char **argv) {
     double read = secondsOf([&] { sink = sink + readAll(weights, size); });
     double product = secondsOf(
         [&] { kernel(weights, codes.data(), scales.data(), sums.data(), y.data(), 1, 0, 0, spec.numTiles()); });
-    llvm::outs() << llvm::formatv("{0} group {1}: {2:f1} GB/s, read loop {3:f1} GB/s, ratio {4:f2}\n",
-                                  encoding == WeightEncoding::i4 ? "i4" : "i8", group, size / product * 1e-9,
-                                  size / read * 1e-9, read / product);
+    llvm::outs() << llvm::formatv("{0}: {1:f1} GB/s, read loop {2:f1} GB/s, ratio {3:f2}\n", nameOf(encoding),
+                                  size / product * 1e-9, size / read * 1e-9, read / product);
     llvm::outs().flush();
     std::free(weights);
     dlclose(library);

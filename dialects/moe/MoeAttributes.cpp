@@ -6,22 +6,37 @@
 using namespace mlir;
 using namespace mlir::moe;
 
-unsigned QuantAttr::getBits() const {
-  switch (getScheme()) {
-  case Scheme::f16:
-    return 16;
-  case Scheme::i8:
-  case Scheme::e4m3:
-    return 8;
-  case Scheme::i6:
-    return 6;
-  case Scheme::i4:
-  case Scheme::e2m1:
-  case Scheme::iq4nl:
-    return 4;
-  }
-  return 0;
+namespace {
+struct KindOfScheme {
+  Scheme scheme;
+  moec::EncodingKind kind;
+};
+} // namespace
+
+/// The schemes that can be stored.
+static constexpr KindOfScheme kKinds[] = {{Scheme::f16, moec::EncodingKind::f16},
+                                          {Scheme::i8, moec::EncodingKind::i8},
+                                          {Scheme::i6, moec::EncodingKind::i6},
+                                          {Scheme::i4, moec::EncodingKind::i4}};
+
+llvm::Expected<moec::Encoding> moe::encodingOf(QuantAttr quant) {
+  if (!quant)
+    return moec::Encoding::f32();
+  for (const KindOfScheme &entry : kKinds)
+    if (entry.scheme == quant.getScheme())
+      return moec::Encoding{entry.kind, quant.getGroup(), quant.getMinimum()};
+  return llvm::createStringError("expects a scheme f16, i8, i6 or i4, but got " +
+                                 stringifyScheme(quant.getScheme()).str());
 }
+
+QuantAttr moe::quantOf(MLIRContext *context, const moec::Encoding &encoding) {
+  for (const KindOfScheme &entry : kKinds)
+    if (entry.kind == encoding.kind)
+      return QuantAttr::get(context, entry.scheme, encoding.group, encoding.minimum);
+  return {};
+}
+
+bool QuantAttr::isInteger() const { return getScheme() != Scheme::f16; }
 
 LogicalResult QuantAttr::verify(function_ref<InFlightDiagnostic()> emitError, Scheme scheme, int64_t group,
                                 bool minimum) {

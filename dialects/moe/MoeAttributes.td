@@ -27,8 +27,9 @@ def Moe_QuantAttr : Moe_Attr<"Quant", "q"> {
   let summary = "encoding of a quantized weight";
   let description = [{
     Says how a weight is stored: `scheme` for one value, `group` values along the last axis that share a scale (0: no
-    scale), and whether each group has a `minimum` beside its scale. The tensor type stays `f32`: values are real, the
-    encoding says how they are kept.
+    scale, `f16` only), and whether each group has a `minimum` beside its scale (`i8` and `i4` only), so that value =
+    scale * code + minimum. The tensor type stays `f32`: values are real, the encoding says how they are kept. Products
+    with integer schemes take activations encoded as `#moe.act`, products with `f16` take plain ones.
 
     Example: `tensor<512x256xf32, #moe.q<scheme = i4, group = 32>>`
   }];
@@ -36,8 +37,8 @@ def Moe_QuantAttr : Moe_Attr<"Quant", "q"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Bits of one code, without scales.
-    unsigned getBits() const;
+    /// Whether products take int8 activations.
+    bool isInteger() const;
   }];
 }
 

@@ -4,6 +4,8 @@
 #ifndef DIALECTS_MOE_MOEDIALECT_H
 #define DIALECTS_MOE_MOEDIALECT_H
 
+#include "lib/Quant/Encoding.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -27,6 +29,11 @@ namespace mlir::moe {
 QuantAttr getQuant(Type type);
 /// The activation encoding of a tensor type, or null.
 ActAttr getAct(Type type);
+
+/// What `#moe.q` says, as the algorithms know it; f32 for null. Errors: a scheme that has no stored form.
+llvm::Expected<moec::Encoding> encodingOf(QuantAttr quant);
+/// The inverse: null for f32.
+QuantAttr quantOf(MLIRContext *context, const moec::Encoding &encoding);
 } // namespace mlir::moe
 
 #endif

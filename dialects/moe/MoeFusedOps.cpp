@@ -17,10 +17,11 @@ using namespace mlir::moe;
 LogicalResult moe::verifyEncodings(Operation *op, RankedTensorType x, RankedTensorType w) {
   QuantAttr quant = getQuant(w);
   ActAttr act = getAct(x);
-  if (bool(quant) != bool(act))
-    return op->emitOpError("expects an encoded activation with quantized weights and only then, but got ")
+  bool isInteger = quant && quant.isInteger();
+  if (isInteger != bool(act))
+    return op->emitOpError("expects an encoded activation with integer weights and only then, but got ")
            << x << " and " << w;
-  if (quant && quant.getGroup() != act.getGroup())
+  if (isInteger && quant.getGroup() != act.getGroup())
     return op->emitOpError("expects activation groups of ")
            << quant.getGroup() << " as in the weight, but got " << act.getGroup();
   return success();

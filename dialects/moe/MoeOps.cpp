@@ -155,8 +155,10 @@ LogicalResult ExpertsOp::verify() {
     return emitOpError("expects gate and up of one encoding, but got ") << gate << " and " << up;
   if (failed(verifyEncodings(*this, x, gate)))
     return failure();
-  if (bool(moe::getQuant(gate)) != bool(moe::getQuant(down)))
-    return emitOpError("expects down to be quantized if and only if gate is, but got ") << down << " and " << gate;
+  auto isInteger = [](Type type) { return moe::getQuant(type) && moe::getQuant(type).isInteger(); };
+  if (isInteger(gate) != isInteger(down))
+    return emitOpError("expects down to have integer codes if and only if gate has, but got ")
+           << down << " and " << gate;
   // (C4)
   if (getResidual() && getResidual().getType() != y)
     return emitOpError("expects a residual of type ") << y << ", but got " << getResidual().getType();

@@ -84,12 +84,12 @@ def Moe_EmbedOp : Moe_Op<"embed", [Pure]> {
 def Moe_LinearOp : Moe_Op<"linear", [Pure, AttrSizedOperandSegments]> {
   let summary = "matrix product with a weight";
   let description = [{
-    y = x Wᵀ (+ bias) (+ residual). Shapes: x [T, K], W [N, K], bias [N], residual and y [T, N]. With a quantized W, x is
-    int8-encoded; per group of K in ascending order acc = fma(float(Σ code_w·code_x), scale_w·scale_x, acc). With f32 W:
-    acc = fma(w, x, acc), K ascending. The residual is added last.
+    y = x Wᵀ (+ bias) (+ residual). Shapes: x [T, K], W [N, K], bias [N], residual and y [T, N]. With an integer W, x is
+    int8-encoded; per group of K in ascending order acc = fma(float(Σ code_w·code_x), scale_w·scale_x, acc), and with a
+    minimum then acc = fma(minimum_w, float(Σ code_x)·scale_x, acc). With f32 or f16 W: acc = fma(w, x, acc), K ascending. The residual is added last.
 
     - (C1) x [T, K], W [N, K] and y [T, N] agree in K and N, x and y in T
-    - (C2) W is quantized if and only if x is encoded, with the same group
+    - (C2) W has integer codes if and only if x is encoded, with the same group
     - (C3) bias is [N], the residual has the type of y
 
     Example: `%y = moe.linear %x, %w : tensor<?x256xf32>, tensor<64x256xf32> -> tensor<?x64xf32>`
@@ -211,12 +211,12 @@ def Moe_ExpertsOp : Moe_Op<"experts", [Pure]> {
   let summary = "routed feed-forward network";
   let description = [{
     y[t] = (residual[t] +) Σ_j weights[t, j] · down_e( act(gate_e x[t]) ⊙ up_e x[t] ), e = ids[t, j], summed in rank order
-    by fma (rule N7). Shapes: x [T, H]; weights, ids [T, k]; gate, up [E, I, H]; down [E, H, I]; y [T, H]. With quantized
+    by fma (rule N7). Shapes: x [T, H]; weights, ids [T, k]; gate, up [E, I, H]; down [E, H, I]; y [T, H]. With integer
     weights x is int8-encoded and the hidden activation is quantized in groups of the down matrix.
 
     - (C1) gate and up are [E, I, H], down is [E, H, I], x and y are [T, H]
     - (C2) weights and ids are [T, k], k <= E
-    - (C3) gate and up have the same encoding; they are quantized if and only if x is encoded, with the same group
+    - (C3) gate and up have the same encoding; their codes are integers if and only if x is encoded, with the same group
     - (C4) the residual has the type of y
 
     Example:

@@ -62,13 +62,13 @@ struct KindNeeds {
 static KindNeeds needsOf(Kind kind) {
   switch (kind) {
   case Kind::embed:
-    return {1, 1, {"columns", "row_bytes", "scheme", "group"}};
+    return {1, 1, {"columns", "row_bytes", "encoding"}};
   case Kind::norm:
     return {2, 1, {"eps", "unit_offset", "group", "emit_float"}};
   case Kind::quantize:
     return {1, 3, {"group"}};
   case Kind::linear:
-    return {2, 1, {"rows", "columns", "scheme", "group", "residual"}};
+    return {2, 1, {"rows", "columns", "encoding", "residual"}};
   case Kind::rope_append:
     return {5, 1, {"heads", "kv_heads", "qk_dim", "v_dim", "dim", "eps", "norms", "elem", "block_bytes"}};
   case Kind::attention:
@@ -76,9 +76,9 @@ static KindNeeds needsOf(Kind kind) {
   case Kind::route:
     return {1, 2, {"experts", "k", "score", "renormalize", "renorm_eps", "factor"}};
   case Kind::gate_up:
-    return {3, 1, {"inner", "hidden", "scheme", "group", "down_group", "gate_offset", "up_offset", "top_k"}};
+    return {3, 1, {"inner", "hidden", "encoding", "down_group", "gate_offset", "up_offset", "top_k"}};
   case Kind::down:
-    return {3, 1, {"inner", "hidden", "scheme", "group", "down_offset", "top_k"}};
+    return {3, 1, {"inner", "hidden", "encoding", "down_offset", "top_k"}};
   case Kind::combine:
     return {3, 1, {"k"}};
   }

@@ -92,16 +92,18 @@ def Rt_ComputeOp : Rt_Op<"compute", [AttrSizedOperandSegments]> {
 
     | kind | ins | outs | spec |
     |---|---|---|---|
-    | embed | rows | x | columns, row_bytes, scheme, group |
+    | embed | rows | x | columns, row_bytes, encoding |
     | norm | x, weight | [y] [codes, scales, sums] | eps, unit_offset, group, emit_float |
     | quantize | x | codes, scales, sums | group |
-    | linear | weight, x or (codes, scales, sums), [residual] | y | rows, columns, scheme, group, residual |
+    | linear | weight, x or (codes, scales, sums), [residual] | y | rows, columns, encoding, residual |
     | rope_append | q, k, v, [q_norm, k_norm], cos, sin | kv | heads, kv_heads, qk_dim, v_dim, dim, eps, norms, elem, block_bytes |
     | attention | q, kv | o | heads, kv_heads, qk_dim, v_dim, scale, elem, block_bytes |
     | route | logits | ids, weights | experts, k, score, renormalize, renorm_eps, factor |
-    | gate_up | record, pairs, x or (codes, scales, sums) | h or (codes, scales, sums) | inner, hidden, scheme, group, down_group, gate_offset, up_offset, top_k |
-    | down | record, pairs, h or (codes, scales, sums) | y | inner, hidden, scheme, group, down_offset, top_k |
+    | gate_up | record, pairs, x or (codes, scales, sums) | h or (codes, scales, sums) | inner, hidden, encoding, down_group, gate_offset, up_offset, top_k |
+    | down | record, pairs, h or (codes, scales, sums) | y | inner, hidden, encoding, down_offset, top_k |
     | combine | residual, y, weights | x | k |
+
+    An encoding is `f32`, `f16`, `i8/G`, `i6/G`, `i4/G`, `i8m/G` or `i4m/G`; `down_group` is 0 where `down` is no integer.
 
     - (C1) the spec has every key of its kind
     - (C2) there are at least as many operands as the kind needs
@@ -152,7 +154,7 @@ def Rt_ExpertsOp : Rt_Op<"experts", [SingleBlock, NoTerminator]> {
     rt.experts %context layer(0) ids(%ids : memref<64x4xi32>) {
     ^bb0(%record : memref<65536xi8>, %pairs : memref<256xi32>):
       rt.compute down ins(%record, %pairs, %h : memref<65536xi8>, memref<256xi32>, memref<256x128xf32>)
-        outs(%y : memref<256x256xf32>) spec {inner = 128 : i64, hidden = 256 : i64, scheme = "f32", group = 0 : i64,
+        outs(%y : memref<256x256xf32>) spec {inner = 128 : i64, hidden = 256 : i64, encoding = "f32",
         down_offset = 0 : i64, top_k = 4 : i64}
     }
     ```

@@ -36,9 +36,9 @@ usage:
 flags of compile:
   --target T[,T]        what to compile for, see 'moec targets'; several share one pack where the layout is the same.
                         NAME@linux-gnu or NAME@android chooses the platform of an ARM64 target
-  --quant PRESET        f32, int8, int4 or mixed (default): precision of the weights
+  --quant PRESET        f32, f16, int8, int6, int4, int8m, int4m or mixed (default): weights
   --group N             auto (default, 32), 32, 64 or 128 values share a scale
-  --kv ELEM             f32, f16 or int8: the KV cache; default int8, and f32 with --quant f32
+  --kv ELEM             f32, f16 or int8: the KV cache; default int8; as --quant with f32 and f16
   --context N           positions of a session; default: what the model was made for
   --chunk N             most tokens in one step of prefill; default 64
   --memory SIZE         default budget stored in the .so; default: everything resident
@@ -120,7 +120,7 @@ int runCompile(llvm::ArrayRef<llvm::StringRef> words, llvm::StringRef program) {
   std::string targets;
   constexpr uint64_t kMaxContext = uint64_t(1) << 22, kMaxChunk = 4096;
   std::vector<Flag> flags = {text("--target", targets),
-                             choice("--quant", "f32|int8|int4|mixed", options.quant),
+                             choice("--quant", "f32|f16|int8|int6|int4|int8m|int4m|mixed", options.quant),
                              choice("--group", "auto|32|64|128", options.group),
                              choice("--kv", "f32|f16|int8", options.kv),
                              number("--context", 1, kMaxContext, [&](uint64_t value) { options.context = value; }),

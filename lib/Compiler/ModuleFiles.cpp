@@ -104,7 +104,7 @@ void recordOptions(ModuleOp module, const CompileOptions &options) {
   std::string quant = options.quant.empty() ? "mixed" : options.quant;
   put("quant", quant);
   put("group", options.group.empty() ? "auto" : options.group);
-  put("kv", !options.kv.empty() ? options.kv : quant == "f32" ? "f32" : "int8");
+  put("kv", !options.kv.empty() ? options.kv : quant == "f32" || quant == "f16" ? quant : "int8");
   entries.push_back(builder.getNamedAttr(
       "memory_bytes", builder.getI64IntegerAttr(static_cast<int64_t>(options.memoryBytes.value_or(0)))));
   module->setAttr("moe.options", builder.getDictionaryAttr(entries));

@@ -25,10 +25,9 @@ static JsonArray describePrecision(ModuleOp module) {
   };
   std::map<std::string, Sum> byRole;
   for (auto weight : module.getOps<moe::WeightOp>()) {
-    moe::QuantAttr quant = weight.getQuant();
     Sum &sum = byRole[moe::stringifyRole(weight.getRole()).str()];
-    sum.encoding =
-        quant ? moe::stringifyScheme(quant.getScheme()).str() + "/" + std::to_string(quant.getGroup()) : "f32";
+    // The plan has stored every weight, so each encoding has a name.
+    sum.encoding = nameOf(llvm::cantFail(moe::encodingOf(weight.getQuant())));
     sum.values += weight.getTensorType().getNumElements();
   }
   JsonArray roles;

@@ -3,6 +3,8 @@
 /// The address function of the layout families and the packing of row tiles.
 #include "lib/Pack/Layout.h"
 
+#include "lib/Quant/Quantize.h"
+
 #include "llvm/Support/Endian.h"
 
 #include <algorithm>
@@ -29,52 +31,58 @@ llvm::Expected<Layout> Layout::create(LayoutFamily family, int64_t rows, int64_t
 
 int64_t Layout::rowTile() const { return rowEncoding.isInteger() && isArm64() ? 8 : 16; }
 
+int64_t Layout::codeBytes() const { return rowTile() * columnsOfBlock() * rowEncoding.bits() / 8; }
+
 int64_t Layout::blockBytes() const {
-  if (!rowEncoding.isInteger())
-    return rowTile() * 4;
-  return rowTile() * rowEncoding.group * rowEncoding.bits() / 8 + rowTile() * 2;
+  int64_t scales = rowEncoding.isInteger() ? rowTile() * 2 : 0;
+  return codeBytes() + scales * (rowEncoding.minimum ? 2 : 1);
 }
 
-int64_t Layout::tileBytes() const { return blockBytes() * (rowEncoding.isInteger() ? numGroups() : numCols); }
+int64_t Layout::tileBytes() const { return blockBytes() * (numCols / columnsOfBlock()); }
 
-int Layout::codeBias() const {
-  if (!rowEncoding.isInteger() || isArm64())
-    return 0;
-  return rowEncoding.kind == EncodingKind::i8 ? 128 : 8;
-}
+int Layout::codeBias() const { return rowEncoding.isInteger() && !isArm64() ? 1 << (rowEncoding.bits() - 1) : 0; }
 
 CodeLocation Layout::locate(int64_t row, int64_t k) const {
   assert(row >= 0 && row < numRowTiles() * rowTile() && k >= 0 && k < numCols && "outside of the matrix");
   int64_t tile = row / rowTile(), r = row % rowTile();
+  int64_t block = tile * tileBytes() + k / columnsOfBlock() * blockBytes();
   if (!rowEncoding.isInteger())
-    return {tile * tileBytes() + k * 64 + r * 4, 0};
-  int64_t block = tile * tileBytes() + k / rowEncoding.group * blockBytes(), j = k % rowEncoding.group;
-  bool isI4 = rowEncoding.kind == EncodingKind::i4;
-  if (isArm64()) {
-    int64_t chunk = j / 8, pair = r / 2, inPair = r % 2 * 8 + j % 8;
-    return isI4 ? CodeLocation{block + (chunk / 2 * 4 + pair) * 16 + inPair, int(chunk % 2)}
-                : CodeLocation{block + (chunk * 4 + pair) * 16 + inPair, 0};
+    return {block + r * (rowEncoding.bits() / 8), 0, 0, 0};
+  // Each 32 columns stand by themselves: units of 8 columns (arm64) or 4 (x86), a vector for each unit and row pair
+  // (arm64) or unit (x86).
+  int64_t slice = block + k % rowEncoding.group / 32 * rowTile() * 4 * rowEncoding.bits(), j = k % 32;
+  int64_t unitColumns = isArm64() ? 8 : 4, unit = j / unitColumns, vector = isArm64() ? 16 : 64;
+  int64_t perUnit = rowTile() * unitColumns; // bytes of a unit in 8 bits
+  int64_t inUnit = isArm64() ? r / 2 * vector + r % 2 * 8 + j % 8 : r * 4 + j % 4;
+  if (rowEncoding.bits() == 8)
+    return {slice + unit * perUnit + inUnit, 0, 0, 0};
+  CodeLocation at{slice + unit / 2 * perUnit + inUnit, int(unit % 2) * 4, 0, 0};
+  if (rowEncoding.bits() == 6) {
+    at.highOffset = slice + rowTile() * 16 + unit / 4 * perUnit + inUnit;
+    at.highShift = int(unit % 4) * 2;
   }
-  int64_t word = j / 4, inWord = r * 4 + j % 4;
-  return isI4 ? CodeLocation{block + word / 2 * 64 + inWord, int(word % 2)}
-              : CodeLocation{block + word * 64 + inWord, 0};
+  return at;
 }
 
 int64_t Layout::scaleOffset(int64_t row, int64_t group) const {
   assert(rowEncoding.isInteger() && group >= 0 && group < numGroups() && "only integer encodings have scales");
   int64_t tile = row / rowTile();
-  return tile * tileBytes() + (group + 1) * blockBytes() - rowTile() * 2 + row % rowTile() * 2;
+  return tile * tileBytes() + group * blockBytes() + codeBytes() + row % rowTile() * 2;
+}
+
+int64_t Layout::minimumOffset(int64_t row, int64_t group) const {
+  assert(rowEncoding.minimum && "the encoding has no minima");
+  return scaleOffset(row, group) + rowTile() * 2;
 }
 
 int64_t Layout::rowsInTile(int64_t tile) const { return std::min(rowTile(), numRows - tile * rowTile()); }
 
 void Layout::packTile(int64_t tile, llvm::ArrayRef<int8_t> codes, llvm::ArrayRef<uint16_t> scales,
                       llvm::MutableArrayRef<uint8_t> out) const {
-  int64_t numGiven = rowsInTile(tile), groups = numGroups();
+  int64_t numGiven = rowsInTile(tile), groups = numGroups(), numScales = rowEncoding.numScales(numCols);
   assert(rowEncoding.isInteger() && int64_t(out.size()) == tileBytes() && "wrong buffer");
-  assert(int64_t(codes.size()) == numGiven * numCols && int64_t(scales.size()) == numGiven * groups && "wrong rows");
-  int bias = codeBias();
-  bool isI4 = rowEncoding.kind == EncodingKind::i4;
+  assert(int64_t(codes.size()) == numGiven * numCols && int64_t(scales.size()) == numGiven * numScales && "wrong rows");
+  int bias = codeBias(), bits = rowEncoding.bits();
   // In tile 0 offsets are relative to the tile. Runs of consecutive k lie in consecutive bytes: 8 on arm64, 4 on x86.
   int64_t run = isArm64() ? 8 : 4;
   std::memset(out.data(), 0, out.size());
@@ -85,11 +93,16 @@ void Layout::packTile(int64_t tile, llvm::ArrayRef<int8_t> codes, llvm::ArrayRef
       const int8_t *source = isPadding ? nullptr : codes.data() + r * numCols + k;
       for (int64_t i = 0; i < run; ++i) {
         int stored = (source ? source[i] : 0) + bias;
-        out[at.byteOffset + i] |= isI4 ? (stored & 0xf) << (4 * at.nibble) : stored & 0xff;
+        out[at.byteOffset + i] |= bits == 8 ? stored & 0xff : (stored & 0xf) << at.shift;
+        if (bits == 6)
+          out[at.highOffset + i] |= (stored >> 4 & 3) << at.highShift;
       }
     }
-    for (int64_t g = 0; g < groups && !isPadding; ++g)
-      write16le(out.data() + scaleOffset(r, g), scales[r * groups + g]);
+    for (int64_t g = 0; g < groups && !isPadding; ++g) {
+      write16le(out.data() + scaleOffset(r, g), scales[r * numScales + g]);
+      if (rowEncoding.minimum)
+        write16le(out.data() + minimumOffset(r, g), scales[r * numScales + groups + g]);
+    }
   }
 }
 
@@ -100,32 +113,33 @@ void Layout::packTile(int64_t tile, llvm::ArrayRef<float> values, llvm::MutableA
   std::memset(out.data(), 0, out.size());
   for (int64_t k = 0; k < numCols; ++k)
     for (int64_t r = 0; r < numGiven; ++r)
-      std::memcpy(out.data() + k * 64 + r * 4, &values[r * numCols + k], 4);
+      packFloat(values[r * numCols + k], rowEncoding, out.data() + locate(r, k).byteOffset);
 }
 
 void Layout::unpackRow(llvm::ArrayRef<uint8_t> bytes, int64_t row, llvm::MutableArrayRef<int8_t> codes,
                        llvm::MutableArrayRef<uint16_t> scales) const {
-  assert(rowEncoding.isInteger() && "f32 has no codes");
-  assert(int64_t(codes.size()) == numCols && int64_t(scales.size()) == numGroups() && "wrong buffers");
-  int bias = codeBias();
+  assert(rowEncoding.isInteger() && "floats have no codes");
+  assert(int64_t(codes.size()) == numCols && int64_t(scales.size()) == rowEncoding.numScales(numCols) &&
+         "wrong buffers");
+  int bias = codeBias(), bits = rowEncoding.bits(), sign = 1 << (bits - 1);
   for (int64_t k = 0; k < numCols; ++k) {
     CodeLocation at = locate(row, k);
-    int stored = bytes[at.byteOffset];
-    if (rowEncoding.kind == EncodingKind::i4) {
-      stored = stored >> (4 * at.nibble) & 0xf;
-      codes[k] = static_cast<int8_t>(bias ? stored - bias : (stored ^ 8) - 8);
-    } else {
-      codes[k] = static_cast<int8_t>(bias ? stored - bias : static_cast<int8_t>(stored));
-    }
+    int stored = bits == 8 ? bytes[at.byteOffset] : bytes[at.byteOffset] >> at.shift & 0xf;
+    if (bits == 6)
+      stored |= (bytes[at.highOffset] >> at.highShift & 3) << 4;
+    codes[k] = static_cast<int8_t>(bias ? stored - bias : (stored ^ sign) - sign);
   }
-  for (int64_t g = 0; g < numGroups(); ++g)
+  for (int64_t g = 0; g < numGroups(); ++g) {
     scales[g] = read16le(bytes.data() + scaleOffset(row, g));
+    if (rowEncoding.minimum)
+      scales[numGroups() + g] = read16le(bytes.data() + minimumOffset(row, g));
+  }
 }
 
 void Layout::unpackRow(llvm::ArrayRef<uint8_t> bytes, int64_t row, llvm::MutableArrayRef<float> values) const {
   assert(!rowEncoding.isInteger() && int64_t(values.size()) == numCols && "wrong buffer");
   for (int64_t k = 0; k < numCols; ++k)
-    std::memcpy(&values[k], bytes.data() + locate(row, k).byteOffset, 4);
+    values[k] = unpackFloat(bytes.data() + locate(row, k).byteOffset, rowEncoding);
 }
 
 } // namespace moec

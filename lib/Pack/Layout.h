@@ -14,10 +14,13 @@
 
 namespace moec {
 
-/// Place of one code: its first byte, and for i4 the half of that byte (0 low, 1 high), else 0.
+/// Place of one value: its first byte. Of i4 and i6 the low 4 bits lie there from bit `shift` on (0 or 4); of i6 the
+/// high 2 bits lie in byte `highOffset` from bit `highShift` on (0, 2, 4 or 6).
 struct CodeLocation {
   int64_t byteOffset = 0;
-  int nibble = 0;
+  int shift = 0;
+  int64_t highOffset = 0;
+  int highShift = 0;
 };
 
 /// The stored form of a matrix [rows, cols] in one encoding and family. A value type; all functions are const and
@@ -34,38 +37,43 @@ public:
   int64_t cols() const { return numCols; }
   const Encoding &encoding() const { return rowEncoding; }
 
-  /// Rows of a tile: 16 for f32 and for the x86 family, 8 for integers of the arm64 family.
+  /// Rows of a tile: 16 for floats and for the x86 family, 8 for integers of the arm64 family.
   int64_t rowTile() const;
   int64_t numRowTiles() const { return (numRows + rowTile() - 1) / rowTile(); }
   int64_t numGroups() const { return rowEncoding.numGroups(numCols); }
-  /// Bytes of one block: the codes of (row tile, group) and the scales behind them. For f32: bytes of one column of a
-  /// row tile.
+  /// Bytes of one block: the codes of (row tile, group), and behind them the scales, then the minima. For floats: bytes
+  /// of one column of a row tile.
   int64_t blockBytes() const;
+  /// Bytes of the codes or floats of a block.
+  int64_t codeBytes() const;
   /// Bytes of one row tile.
   int64_t tileBytes() const;
   /// Bytes of the matrix, rows padded.
   int64_t totalBytes() const { return numRowTiles() * tileBytes(); }
 
-  /// What is added to a code to store it: 128 (i8) or 8 (i4) in the x86 family, whose instructions take unsigned bytes;
-  /// 0 elsewhere. The integer product is sum(stored * x) - codeBias() * sum(x).
+  /// What is added to a code to store it: 128 (i8), 32 (i6) or 8 (i4) in the x86 family, whose instructions take
+  /// unsigned bytes; 0 elsewhere. The integer product is sum(stored * x) - codeBias() * sum(x).
   int codeBias() const;
 
   /// Shapes: row < padded rows, k < cols.
   CodeLocation locate(int64_t row, int64_t k) const;
   /// First byte of the f16 scale of (row, group). Integer encodings only.
   int64_t scaleOffset(int64_t row, int64_t group) const;
+  /// The same of the minimum; encodings with minima only.
+  int64_t minimumOffset(int64_t row, int64_t group) const;
 
   /// Writes row tile `tile` to `out` [tileBytes()]. `codes` holds the rows of the tile that exist, [n][cols], and
-  /// `scales` their f16 bits, [n][numGroups()]; n = min(rowTile(), rows() - tile * rowTile()).
+  /// `scales` their f16 bits, [n][encoding().numScales(cols)]; n = min(rowTile(), rows() - tile * rowTile()).
   void packTile(int64_t tile, llvm::ArrayRef<int8_t> codes, llvm::ArrayRef<uint16_t> scales,
                 llvm::MutableArrayRef<uint8_t> out) const;
-  /// The same for f32: `values` [n][cols].
+  /// The same for floats: `values` [n][cols], which `checkFloats` has passed.
   void packTile(int64_t tile, llvm::ArrayRef<float> values, llvm::MutableArrayRef<uint8_t> out) const;
 
-  /// Reads one row of a whole stored matrix `bytes` [totalBytes()]: `codes` [cols], `scales` [numGroups()].
+  /// Reads one row of a whole stored matrix `bytes` [totalBytes()]: `codes` [cols], `scales`
+  /// [encoding().numScales(cols)].
   void unpackRow(llvm::ArrayRef<uint8_t> bytes, int64_t row, llvm::MutableArrayRef<int8_t> codes,
                  llvm::MutableArrayRef<uint16_t> scales) const;
-  /// The same for f32: `values` [cols].
+  /// The same for floats: `values` [cols].
   void unpackRow(llvm::ArrayRef<uint8_t> bytes, int64_t row, llvm::MutableArrayRef<float> values) const;
 
 private:
@@ -74,6 +82,8 @@ private:
 
   bool isArm64() const { return layoutFamily == LayoutFamily::Arm64; }
   int64_t rowsInTile(int64_t tile) const;
+  /// Columns of a block: a group, or one column of floats.
+  int64_t columnsOfBlock() const { return rowEncoding.isInteger() ? rowEncoding.group : 1; }
 
   LayoutFamily layoutFamily;
   int64_t numRows, numCols;

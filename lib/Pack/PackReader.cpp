@@ -146,16 +146,19 @@ llvm::Expected<std::vector<float>> PackReader::readTensor(size_t tensor) const {
     return std::move(error);
   std::vector<float> values(uint64_t(entry.rows) * entry.cols);
   std::vector<int8_t> codes(entry.encoding.isInteger() ? entry.cols : 0);
-  std::vector<uint16_t> scales(entry.encoding.numGroups(entry.cols));
+  std::vector<uint16_t> scales(entry.encoding.numScales(entry.cols));
   for (int64_t r = 0; r < entry.rows; ++r) {
     llvm::MutableArrayRef<float> row = llvm::MutableArrayRef(values).slice(r * entry.cols, entry.cols);
+    // Raw tensors are rows of floats without a checksum between them.
+    llvm::ArrayRef<uint8_t> rowBytes;
+    if (!layout)
+      rowBytes = llvm::ArrayRef(stored).slice(r * (stride ? stride : entry.cols * 4),
+                                              stride ? uint64_t(record.row_bytes) : uint64_t(entry.cols) * 4);
     if (!entry.encoding.isInteger()) {
-      uint64_t start = layout ? 0 : stride ? r * stride : uint64_t(r) * entry.cols * 4;
-      layout ? layout->unpackRow(stored, r, row) : void(std::memcpy(row.data(), &stored[start], row.size() * 4));
+      layout ? layout->unpackRow(stored, r, row) : unpackRow(rowBytes, entry.encoding, row);
       continue;
     }
-    layout ? layout->unpackRow(stored, r, codes, scales)
-           : unpackRow(llvm::ArrayRef(stored).slice(r * stride, record.row_bytes), entry.encoding, codes, scales);
+    layout ? layout->unpackRow(stored, r, codes, scales) : unpackRow(rowBytes, entry.encoding, codes, scales);
     dequantizeRow(codes, scales, entry.encoding, row);
   }
   return values;

@@ -119,7 +119,7 @@ static std::optional<uint64_t> bytesOfTensor(const TensorEntry &entry, LayoutFam
   if (entry.storage == TensorStorage::Matrix)
     return layout->totalBytes();
   if (entry.storage == TensorStorage::Raw)
-    return entry.encoding.isInteger() ? std::nullopt : std::optional(uint64_t(entry.rows) * entry.cols * 4);
+    return entry.encoding == Encoding::f32() ? std::optional(uint64_t(entry.rows) * entry.cols * 4) : std::nullopt;
   return checkedMul(entry.rows, rowPayloadBytes(entry.cols, entry.encoding) + kRowChecksumBytes);
 }
 

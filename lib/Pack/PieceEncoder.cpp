@@ -57,18 +57,18 @@ struct PieceRows {
   std::vector<uint16_t> scales;
 
   llvm::ArrayRef<float> row(int64_t r) const { return llvm::ArrayRef(values).slice(r * entry.cols, entry.cols); }
-  int64_t numGroups() const { return entry.encoding.numGroups(entry.cols); }
+  int64_t numScales() const { return entry.encoding.numScales(entry.cols); }
 
-  /// Quantizes all rows, or checks them where they stay f32.
+  /// Quantizes all rows, or checks them where they stay floats.
   llvm::Error quantize() {
     bool isInteger = entry.encoding.isInteger();
     codes.resize(isInteger ? values.size() : 0);
-    scales.resize(numRows * numGroups());
+    scales.resize(numRows * numScales());
     for (int64_t r = 0; r < numRows; ++r) {
       llvm::Error error = isInteger ? quantizeRow(row(r), entry.encoding, entry.name, rowBegin + r,
                                                   llvm::MutableArrayRef(codes).slice(r * entry.cols, entry.cols),
-                                                  llvm::MutableArrayRef(scales).slice(r * numGroups(), numGroups()))
-                                    : checkFinite(row(r), entry.name, rowBegin + r);
+                                                  llvm::MutableArrayRef(scales).slice(r * numScales(), numScales()))
+                                    : checkFloats(row(r), entry.encoding, entry.name, rowBegin + r);
       if (error)
         return error;
     }
@@ -82,7 +82,7 @@ struct PieceRows {
       llvm::MutableArrayRef<uint8_t> bytes = out.slice(start, layout.tileBytes());
       if (entry.encoding.isInteger())
         layout.packTile(tile, llvm::ArrayRef(codes).slice(first * entry.cols, n * entry.cols),
-                        llvm::ArrayRef(scales).slice(first * numGroups(), n * numGroups()), bytes);
+                        llvm::ArrayRef(scales).slice(first * numScales(), n * numScales()), bytes);
       else
         layout.packTile(tile, llvm::ArrayRef(values).slice(first * entry.cols, n * entry.cols), bytes);
     }
@@ -94,9 +94,9 @@ struct PieceRows {
       llvm::MutableArrayRef<uint8_t> bytes = out.slice(r * stride, payload);
       if (entry.encoding.isInteger())
         packRow(llvm::ArrayRef(codes).slice(r * entry.cols, entry.cols),
-                llvm::ArrayRef(scales).slice(r * numGroups(), numGroups()), entry.encoding, bytes);
+                llvm::ArrayRef(scales).slice(r * numScales(), numScales()), entry.encoding, bytes);
       else
-        std::memcpy(bytes.data(), row(r).data(), payload);
+        packRow(row(r), entry.encoding, bytes);
       llvm::support::endian::write64le(bytes.end(), hash64(bytes));
     }
   }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Symmetric quantization to the nearest code, a group at a time.
+/// Quantization to the nearest code, a group at a time, and checks and storage of floats.
 #include "lib/Quant/Quantize.h"
 
 #include "lib/Support/Fault.h"
 #include "lib/Support/Half.h"
+
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/Endian.h"
 
 #include <algorithm>
 #include <cassert>
@@ -35,47 +38,111 @@ float absoluteMaximum(llvm::ArrayRef<float> values) {
 
 } // namespace
 
-llvm::Error checkFinite(llvm::ArrayRef<float> values, llvm::StringRef tensor, int64_t row) {
-  if (std::isfinite(absoluteMaximum(values)))
-    return llvm::Error::success();
+/// Names the first value that is not finite.
+static llvm::Error notFinite(llvm::ArrayRef<float> values, llvm::StringRef tensor, int64_t row) {
   auto bad = std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
   const char *found = std::isnan(*bad) ? "nan" : *bad > 0 ? "infinity" : "-infinity";
   return fault("'" + tensor + "' has the value " + found + " in row " + llvm::Twine(row) + ", column " +
                llvm::Twine(bad - values.begin()) + ", expected finite weights");
 }
 
+llvm::Error checkFloats(llvm::ArrayRef<float> values, const Encoding &encoding, llvm::StringRef tensor, int64_t row) {
+  float largest = absoluteMaximum(values);
+  if (!std::isfinite(largest))
+    return notFinite(values, tensor, row);
+  auto isBeyond = [](float value) { return !std::isfinite(f16ToF32(f32ToF16(value))); };
+  if (encoding.kind != EncodingKind::f16 || !isBeyond(largest))
+    return llvm::Error::success();
+  auto bad = std::find_if(values.begin(), values.end(), isBeyond);
+  return fault("'" + tensor + "' has the value " + std::to_string(*bad) + " in row " + llvm::Twine(row) + ", column " +
+               llvm::Twine(bad - values.begin()) + ", expected at most 65504, the largest f16; store it as f32");
+}
+
+void packFloat(float value, const Encoding &encoding, uint8_t *out) {
+  assert(!encoding.isInteger() && "a float encoding");
+  if (encoding.kind == EncodingKind::f16)
+    llvm::support::endian::write16le(out, f32ToF16(value));
+  else
+    llvm::support::endian::write32le(out, llvm::bit_cast<uint32_t>(value));
+}
+
+float unpackFloat(const uint8_t *bytes, const Encoding &encoding) {
+  assert(!encoding.isInteger() && "a float encoding");
+  if (encoding.kind == EncodingKind::f16)
+    return f16ToF32(llvm::support::endian::read16le(bytes));
+  return llvm::bit_cast<float>(llvm::support::endian::read32le(bytes));
+}
+
+namespace {
+
+/// f16 bits of scale and minimum of one group.
+struct GroupScale {
+  uint16_t scale, minimum;
+};
+
+GroupScale symmetricScale(float largest, const Encoding &encoding) {
+  return {f32ToF16(largest / static_cast<float>(encoding.maxCode())), 0};
+}
+
+GroupScale scaleWithMinimum(llvm::ArrayRef<float> group, const Encoding &encoding) {
+  auto [lowest, highest] = std::minmax_element(group.begin(), group.end());
+  float low = *lowest, high = *highest;
+  float below = static_cast<float>(-encoding.minCode()), above = static_cast<float>(encoding.maxCode());
+  // Code 0 lies half a step above the middle, because there is one more code below it than above.
+  float step = high / (below + above) - low / (below + above);
+  uint16_t minimum = f32ToF16(low / 2 + high / 2 + step / 2);
+  float zero = f16ToF32(minimum);
+  return {f32ToF16(std::max((zero - low) / below, (high - zero) / above)), minimum};
+}
+
+} // namespace
+
 llvm::Error quantizeRow(llvm::ArrayRef<float> values, const Encoding &encoding, llvm::StringRef tensor, int64_t row,
                         llvm::MutableArrayRef<int8_t> codes, llvm::MutableArrayRef<uint16_t> scales) {
   assert(encoding.isInteger() && values.size() % encoding.group == 0 && "checkEncoding refuses this");
-  assert(codes.size() == values.size() && scales.size() == values.size() / encoding.group && "wrong buffers");
-  float maxCode = static_cast<float>(encoding.maxCode());
-  for (size_t g = 0; g < scales.size(); ++g) {
+  assert(codes.size() == values.size() && int64_t(scales.size()) == encoding.numScales(values.size()) &&
+         "wrong buffers");
+  float minCode = static_cast<float>(encoding.minCode()), maxCode = static_cast<float>(encoding.maxCode());
+  int64_t numGroups = encoding.numGroups(values.size());
+  for (int64_t g = 0; g < numGroups; ++g) {
     llvm::ArrayRef<float> group = values.slice(g * encoding.group, encoding.group);
     int8_t *out = codes.data() + g * encoding.group;
     float largest = absoluteMaximum(group);
     if (!std::isfinite(largest))
-      return checkFinite(values, tensor, row);
-    scales[g] = f32ToF16(largest / maxCode);
-    float scale = f16ToF32(scales[g]);
-    if (!std::isfinite(scale))
+      return notFinite(values, tensor, row);
+    GroupScale found = encoding.minimum ? scaleWithMinimum(group, encoding) : symmetricScale(largest, encoding);
+    float scale = f16ToF32(found.scale), zero = f16ToF32(found.minimum);
+    if (!std::isfinite(scale) || !std::isfinite(zero))
       return fault("'" + tensor + "' has the absolute maximum " + std::to_string(largest) + " in row " +
-                   llvm::Twine(row) + ", group " + llvm::Twine(g) + ", expected at most 65504 times " +
-                   llvm::Twine(encoding.maxCode()) + " so that its f16 scale is finite; store it as f32");
+                   llvm::Twine(row) + ", group " + llvm::Twine(g) + ", expected at most 65504" +
+                   (encoding.minimum ? "" : " times " + std::to_string(encoding.maxCode())) +
+                   " so that its f16 scale is finite; store it as f32");
+    scales[g] = found.scale;
+    if (encoding.minimum)
+      scales[numGroups + g] = found.minimum;
     if (scale == 0) {
       std::fill_n(out, encoding.group, int8_t(0));
       continue;
     }
     for (int64_t k = 0; k < encoding.group; ++k)
-      out[k] = static_cast<int8_t>(roundEven(std::clamp(group[k] / scale, -maxCode, maxCode)));
+      out[k] = static_cast<int8_t>(roundEven(std::clamp((group[k] - zero) / scale, minCode, maxCode)));
   }
   return llvm::Error::success();
 }
 
 void dequantizeRow(llvm::ArrayRef<int8_t> codes, llvm::ArrayRef<uint16_t> scales, const Encoding &encoding,
                    llvm::MutableArrayRef<float> values) {
-  assert(codes.size() == values.size() && scales.size() == values.size() / encoding.group && "wrong buffers");
-  for (size_t k = 0; k < values.size(); ++k)
-    values[k] = static_cast<float>(codes[k]) * f16ToF32(scales[k / encoding.group]);
+  assert(codes.size() == values.size() && int64_t(scales.size()) == encoding.numScales(values.size()) &&
+         "wrong buffers");
+  int64_t numGroups = encoding.numGroups(values.size());
+  for (int64_t g = 0; g < numGroups; ++g) {
+    float scale = f16ToF32(scales[g]);
+    for (int64_t k = g * encoding.group; k < (g + 1) * encoding.group; ++k) {
+      values[k] = static_cast<float>(codes[k]) * scale;
+      if (encoding.minimum)
+        values[k] += f16ToF32(scales[numGroups + g]);
+    }
+  }
 }
 
 } // namespace moec

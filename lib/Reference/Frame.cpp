@@ -46,7 +46,7 @@ llvm::Expected<SharedMatrix> Frame::matrix(Value value, int64_t expert) {
   int64_t columns = tensor->shape[rank - 1], rows = rank == 1 ? 1 : tensor->shape[rank - 2];
   if (expert < 0 || expert >= (rank == 3 ? tensor->shape[0] : 1))
     return fault("expects an expert that the weight has, but got " + llvm::Twine(expert));
-  llvm::Expected<Encoding> encoding = encodingOf(value.getType());
+  llvm::Expected<Encoding> encoding = moe::encodingOf(moe::getQuant(value.getType()));
   if (!encoding)
     return encoding.takeError();
   auto slice = llvm::ArrayRef(tensor->values).slice(expert * rows * columns, rows * columns);
@@ -161,7 +161,7 @@ llvm::Expected<FloatTensor> Frame::product(Value x, const Matrix &w) {
   if (!floats)
     return floats.takeError();
   if ((*floats)->shape.size() != 2 || (*floats)->shape[1] != w.columns() || w.encoding().isInteger())
-    return fault("expects an activation of " + llvm::Twine(w.columns()) + " columns and an f32 weight");
+    return fault("expects an activation of " + llvm::Twine(w.columns()) + " columns and a weight of floats");
   y.shape = {(*floats)->shape[0], w.rows()};
   y.values.resize(y.shape[0] * y.shape[1]);
   w.multiply((*floats)->values.data(), y.shape[0], y.values.data());

@@ -43,19 +43,28 @@ llvm::Expected<Matrix> Matrix::create(llvm::ArrayRef<float> values, int64_t rows
   matrix.kind = encoding;
   if (!encoding.isInteger()) {
     matrix.tiles.resize((rows + kTileRows - 1) / kTileRows * kTileRows * columns);
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t k = 0; k < columns; ++k)
-        matrix.tiles[(r / kTileRows * columns + k) * kTileRows + r % kTileRows] = values[r * columns + k];
+    for (int64_t r = 0; r < rows; ++r) {
+      if (encoding.kind == EncodingKind::f16)
+        if (llvm::Error error = checkFloats(values.slice(r * columns, columns), encoding, name, r))
+          return error;
+      for (int64_t k = 0; k < columns; ++k) {
+        float value = values[r * columns + k];
+        if (encoding.kind == EncodingKind::f16)
+          value = f16ToF32(f32ToF16(value));
+        matrix.tiles[(r / kTileRows * columns + k) * kTileRows + r % kTileRows] = value;
+      }
+    }
     return matrix;
   }
   matrix.codes.resize(rows * columns);
-  std::vector<uint16_t> halves(encoding.numGroups(columns));
+  int64_t numGroups = encoding.numGroups(columns);
+  std::vector<uint16_t> halves(encoding.numScales(columns));
   for (int64_t r = 0; r < rows; ++r) {
     if (llvm::Error error = quantizeRow(values.slice(r * columns, columns), encoding, name, r,
                                         llvm::MutableArrayRef(matrix.codes).slice(r * columns, columns), halves))
       return error;
-    for (uint16_t half : halves)
-      matrix.scales.push_back(f16ToF32(half));
+    for (auto [i, half] : llvm::enumerate(halves))
+      (int64_t(i) < numGroups ? matrix.scales : matrix.minima).push_back(f16ToF32(half));
   }
   return matrix;
 }
@@ -63,8 +72,9 @@ llvm::Expected<Matrix> Matrix::create(llvm::ArrayRef<float> values, int64_t rows
 float Matrix::at(int64_t row, int64_t column) const {
   if (!kind.isInteger())
     return tiles[(row / kTileRows * numColumns + column) * kTileRows + row % kTileRows];
-  return static_cast<float>(codes[row * numColumns + column]) *
-         scales[row * (numColumns / kind.group) + column / kind.group];
+  int64_t group = row * (numColumns / kind.group) + column / kind.group;
+  float product = static_cast<float>(codes[row * numColumns + column]) * scales[group];
+  return kind.minimum ? product + minima[group] : product;
 }
 
 void Matrix::readRow(int64_t row, llvm::MutableArrayRef<float> out) const {
@@ -105,7 +115,10 @@ void Matrix::multiply(const ActTensor &x, float *y) const {
       float sum = 0.0f;
       for (int64_t g = 0; g < numGroups; ++g) {
         int32_t product = groupSum(&codes[n * numColumns + g * group], &x.codes[t * numColumns + g * group], group);
-        sum = std::fma(static_cast<float>(product), scales[n * numGroups + g] * x.scales[t * numGroups + g], sum);
+        float scale = x.scales[t * numGroups + g];
+        sum = std::fma(static_cast<float>(product), scales[n * numGroups + g] * scale, sum);
+        if (kind.minimum)
+          sum = std::fma(minima[n * numGroups + g], static_cast<float>(x.sums[t * numGroups + g]) * scale, sum);
       }
       y[t * numRows + n] = sum;
     }

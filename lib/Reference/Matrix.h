@@ -55,25 +55,26 @@ public:
   int64_t rows() const { return numRows; }
   int64_t columns() const { return numColumns; }
   const Encoding &encoding() const { return kind; }
-  uint64_t sizeBytes() const { return tiles.size() * 4 + codes.size() + scales.size() * 4; }
-  /// The real value: for integer codes float(code) * scale.
+  uint64_t sizeBytes() const { return tiles.size() * 4 + codes.size() + (scales.size() + minima.size()) * 4; }
+  /// The real value: for integer codes float(code) * scale, or float(code) * scale + minimum.
   float at(int64_t row, int64_t column) const;
   /// All values of one row.
   void readRow(int64_t row, llvm::MutableArrayRef<float> out) const;
 
-  /// y[t][n] = Σ_k W[n][k] x[t][k], acc = fma(w, x, acc) with k ascending. Needs an f32 matrix.
+  /// y[t][n] = Σ_k W[n][k] x[t][k], acc = fma(w, x, acc) with k ascending. Needs a matrix of floats.
   /// Shapes: x [tokens][columns], y [tokens][rows].
   void multiply(const float *x, int64_t tokens, float *y) const;
-  /// For each group in ascending order acc = fma(float(Σ codes), scale_w * scale_x, acc). Needs an integer matrix with
-  /// the groups of x.
+  /// For each group in ascending order acc = fma(float(Σ code_w·code_x), scale_w * scale_x, acc), and with minima then
+  /// acc = fma(minimum, float(Σ code_x) * scale_x, acc). Needs an integer matrix with the groups of x.
   void multiply(const ActTensor &x, float *y) const;
 
 private:
   int64_t numRows = 0, numColumns = 0;
   Encoding kind;
-  std::vector<float> tiles;  // f32: 16 rows side by side, [rows / 16][columns][16], so that lanes run along outputs
+  std::vector<float> tiles;  // floats: 16 rows side by side, [rows / 16][columns][16], so that lanes run along outputs
   std::vector<int8_t> codes; // integer: [rows][columns]
   std::vector<float> scales; // integer: [rows][columns / group]
+  std::vector<float> minima; // with a minimum: [rows][columns / group]
 };
 
 } // namespace moec

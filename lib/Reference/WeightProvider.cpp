@@ -14,17 +14,6 @@ using namespace mlir;
 
 namespace moec {
 
-llvm::Expected<Encoding> encodingOf(Type type) {
-  moe::QuantAttr quant = moe::getQuant(type);
-  if (!quant)
-    return Encoding::f32();
-  bool isKnown = quant.getScheme() == moe::Scheme::i8 || quant.getScheme() == moe::Scheme::i4;
-  if (!isKnown || quant.getMinimum())
-    return fault("expects a scheme i8 or i4 without minimum, but got " + moe::stringifyScheme(quant.getScheme()) +
-                 (quant.getMinimum() ? " with minimum" : ""));
-  return quant.getScheme() == moe::Scheme::i8 ? Encoding::i8(quant.getGroup()) : Encoding::i4(quant.getGroup());
-}
-
 llvm::Expected<std::unique_ptr<FileWeightProvider>> FileWeightProvider::create(ModuleOp module,
                                                                                const FileWeightOptions &options) {
   std::unique_ptr<FileWeightProvider> provider(new FileWeightProvider(options));
@@ -99,7 +88,7 @@ llvm::Expected<std::shared_ptr<const Matrix>> FileWeightProvider::matrix(moe::We
   int64_t columns = type.getShape().back(), rows = type.getRank() == 1 ? 1 : type.getShape()[type.getRank() - 2];
   if (expert < 0 || expert >= (type.getRank() == 3 ? type.getDimSize(0) : 1))
     return fault("'" + weight.getSymName() + "' has no expert " + llvm::Twine(expert));
-  llvm::Expected<Encoding> encoding = encodingOf(type);
+  llvm::Expected<Encoding> encoding = moe::encodingOf(moe::getQuant(type));
   if (!encoding)
     return encoding.takeError();
   llvm::Expected<std::vector<float>> values = readValues(weight, expert, rows, columns);

@@ -62,9 +62,6 @@ private:
   uint64_t usedBytes = 0;
 };
 
-/// The encoding of a weight's type. Error: a scheme that the interpreter does not know, or with a minimum.
-llvm::Expected<Encoding> encodingOf(mlir::Type type);
-
 } // namespace moec
 
 #endif

@@ -36,14 +36,8 @@ struct Spec {
   }
 };
 
-moec::WeightEncoding encodingOf(const Spec &spec) {
-  return llvm::StringSwitch<moec::WeightEncoding>(spec.text("scheme"))
-      .Case("i8", moec::WeightEncoding::i8)
-      .Case("i4", moec::WeightEncoding::i4)
-      .Default(moec::WeightEncoding::f32);
-}
-
-bool isKnownScheme(StringRef scheme) { return scheme == "f32" || scheme == "i8" || scheme == "i4"; }
+/// Of a spec with the key; kernelFor has checked that it can be parsed.
+moec::Encoding encodingOf(const Spec &spec) { return llvm::cantFail(moec::parseEncoding(spec.text("encoding"))); }
 
 int64_t rowsOf(Value value) { return cast<MemRefType>(value.getType()).getDimSize(0); }
 
@@ -68,17 +62,17 @@ moec::ExpertsSpec expertsSpecOf(ComputeOp step, const Spec &spec) {
   experts.recordBytes = rowsOf(step.getIns()[0]);
   experts.topK = spec.integer("top_k");
   experts.maxTokens = rowsOf(step.getIns()[1]) / std::max<int64_t>(experts.topK, 1);
-  moec::WeightEncoding encoding = encodingOf(spec);
-  int64_t group = spec.integer("group") ? spec.integer("group") : 32;
+  moec::Encoding encoding = encodingOf(spec);
   if (step.getKind() == Kind::gate_up) {
-    experts.gate = {inner, hidden, encoding, group, spec.integer("gate_offset")};
-    experts.up = {inner, hidden, encoding, group, spec.integer("up_offset")};
-    bool isQuantized = spec.integer("down_group") != 0;
-    experts.down = {hidden, inner, isQuantized ? moec::WeightEncoding::i8 : moec::WeightEncoding::f32,
-                    isQuantized ? spec.integer("down_group") : 32, 0};
+    experts.gate = {inner, hidden, encoding, spec.integer("gate_offset")};
+    experts.up = {inner, hidden, encoding, spec.integer("up_offset")};
+    // Only the form of the hidden activation depends on `down`: no format with that form is larger than the record.
+    int64_t downGroup = spec.integer("down_group");
+    experts.down = {hidden, inner, downGroup ? moec::Encoding::i8(downGroup) : moec::Encoding::f16(), 0};
   } else {
-    experts.gate = experts.up = {inner, hidden, encoding, 32, 0};
-    experts.down = {hidden, inner, encoding, group, spec.integer("down_offset")};
+    // Nothing depends on the other two but the shape.
+    experts.gate = experts.up = {inner, hidden, hidden % 32 ? moec::Encoding::f16() : moec::Encoding::i4(32), 0};
+    experts.down = {hidden, inner, encoding, spec.integer("down_offset")};
   }
   return experts;
 }
@@ -106,8 +100,9 @@ FailureOr<Kernel> KernelCache::kernelFor(ComputeOp step) {
   Attribute full = builder.getArrayAttr(key);
   if (auto found = kernels.find(full); found != kernels.end())
     return found->second;
-  if (step.getSpec().contains("scheme") && !isKnownScheme(Spec{step.getSpec()}.text("scheme")))
-    return step.emitOpError("has scheme '") << Spec{step.getSpec()}.text("scheme") << "', which has no kernel yet";
+  if (step.getSpec().contains("encoding"))
+    if (failed(report(step, moec::parseEncoding(Spec{step.getSpec()}.text("encoding")).takeError())))
+      return failure();
   std::string name = (stringifyKind(step.getKind()) + "_" + Twine(kernels.size())).str();
   FailureOr<TilesAttr> tiles = generate(step, name);
   if (failed(tiles))
@@ -132,15 +127,11 @@ FailureOr<TilesAttr> KernelCache::generate(ComputeOp step, StringRef name) {
   };
   auto columns = [](Value value) { return cast<MemRefType>(value.getType()).getDimSize(1); };
   switch (step.getKind()) {
-  case Kind::embed: {
-    auto encoding = spec.text("scheme") == "f32"  ? moec::RowEncoding::f32
-                    : spec.text("scheme") == "i8" ? moec::RowEncoding::i8
-                                                  : moec::RowEncoding::i4;
+  case Kind::embed:
     return make(moec::buildEmbed,
-                moec::EmbedSpec{rowsOf(step.getOuts()[0]), spec.integer("columns"), spec.integer("row_bytes"), encoding,
-                                spec.integer("group") ? spec.integer("group") : 32},
+                moec::EmbedSpec{rowsOf(step.getOuts()[0]), spec.integer("columns"), spec.integer("row_bytes"),
+                                encodingOf(spec)},
                 perToken(1));
-  }
   case Kind::norm:
     return make(moec::buildNorm,
                 moec::NormSpec{rowsOf(step.getIns()[0]), columns(step.getIns()[0]), spec.real("eps"),
@@ -201,8 +192,7 @@ FailureOr<TilesAttr> KernelCache::generateMatrix(ComputeOp step, StringRef name,
   Spec spec{step.getSpec()};
   if (step.getKind() == Kind::linear) {
     moec::LinearSpec linear;
-    linear.matrix = {spec.integer("rows"), spec.integer("columns"), encodingOf(spec),
-                     spec.integer("group") ? spec.integer("group") : 32, 0};
+    linear.matrix = {spec.integer("rows"), spec.integer("columns"), encodingOf(spec), 0};
     linear.maxTokens = rowsOf(step.getOuts()[0]);
     linear.hasResidual = spec.flag("residual");
     if (failed(report(step, moec::check(linear, context.family()))))

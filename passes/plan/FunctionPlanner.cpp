@@ -73,15 +73,8 @@ private:
   int64_t currentLayer = -1;
 };
 
-StringRef schemeName(RankedTensorType type) {
-  QuantAttr quant = moe::getQuant(type);
-  return quant ? stringifyScheme(quant.getScheme()) : StringRef("f32");
-}
-
-int64_t groupOf(RankedTensorType type) {
-  QuantAttr quant = moe::getQuant(type);
-  return quant ? quant.getGroup() : 0;
-}
+/// Of a weight that has been placed: its encoding has a stored form.
+moec::Encoding encodingOf(RankedTensorType type) { return llvm::cantFail(moe::encodingOf(moe::getQuant(type))); }
 
 /// Key and value codes of a cache, as `spec` entries need it.
 StringRef elemName(CacheType cache) { return cache.getElem().isF32() ? "f32" : cache.getElem().isF16() ? "f16" : "i8"; }
@@ -146,7 +139,7 @@ LogicalResult FunctionPlanner::planEmbed(EmbedOp op) {
   program->readRows(place.getTable(), rows);
   program->compute(Kind::embed, {rows}, {x},
                    {set("columns", columns), set("row_bytes", place.getRowBytes()),
-                    set("scheme", schemeName(table.getTensorType())), set("group", groupOf(table.getTensorType()))});
+                    set("encoding", moec::nameOf(encodingOf(table.getTensorType())))});
   viewsOf[op.getY()] = {x};
   return success();
 }
@@ -192,7 +185,7 @@ void FunctionPlanner::emitLinear(WeightOp weight, Value w, const Views &x, Value
     ins.push_back(residual);
   program->compute(Kind::linear, ins, {y},
                    {set("rows", type.getDimSize(0)), set("columns", type.getDimSize(1)),
-                    set("scheme", schemeName(type)), set("group", groupOf(type)), set("residual", bool(residual))});
+                    set("encoding", moec::nameOf(encodingOf(type))), set("residual", bool(residual))});
 }
 
 LogicalResult FunctionPlanner::planLinear(LinearOp op) {
@@ -318,7 +311,7 @@ LogicalResult FunctionPlanner::planExperts(ExpertsOp op) {
   RankedTensorType gateType = gate.getTensorType(), downType = down.getTensorType();
   int64_t inner = gateType.getDimSize(1), hidden = gateType.getDimSize(2), topK = op.getIds().getType().getDimSize(1);
   int64_t pairs = tokens * topK, recordBytes = pack.getAs<IntegerAttr>("record_bytes").getInt();
-  int64_t downGroup = groupOf(downType);
+  int64_t downGroup = encodingOf(downType).group;
   Views x = viewsOf.lookup(op.getX());
   Views h = downGroup ? makeActViews(pairs, inner, downGroup)
                       : Views{program->makeBuffer({pairs, inner}, builder.getF32Type())};
@@ -334,15 +327,14 @@ LogicalResult FunctionPlanner::planExperts(ExpertsOp op) {
     SmallVector<Value> ins{record, routed};
     ins.append(x.begin(), x.end());
     program->compute(Kind::gate_up, ins, h,
-                     {set("inner", inner), set("hidden", hidden), set("scheme", schemeName(gateType)),
-                      set("group", groupOf(gateType)), set("down_group", downGroup),
-                      set("gate_offset", places[0].getOffset()), set("up_offset", places[1].getOffset()),
-                      set("top_k", topK)});
+                     {set("inner", inner), set("hidden", hidden), set("encoding", moec::nameOf(encodingOf(gateType))),
+                      set("down_group", downGroup), set("gate_offset", places[0].getOffset()),
+                      set("up_offset", places[1].getOffset()), set("top_k", topK)});
     ins.assign({record, routed});
     ins.append(h.begin(), h.end());
     program->compute(Kind::down, ins, {y},
-                     {set("inner", inner), set("hidden", hidden), set("scheme", schemeName(downType)),
-                      set("group", downGroup), set("down_offset", places[2].getOffset()), set("top_k", topK)});
+                     {set("inner", inner), set("hidden", hidden), set("encoding", moec::nameOf(encodingOf(downType))),
+                      set("down_offset", places[2].getOffset()), set("top_k", topK)});
   }
   program->nextStep();
   program->compute(Kind::combine, {*sum, y, viewsOf.lookup(op.getWeights()).front()}, {*sum}, {set("k", topK)});

@@ -3,6 +3,8 @@
 /// The stored form of a `moe.weight`. Main source: docs/pack-format.md.
 #include "passes/plan/StoredWeight.h"
 
+#include "lib/Pack/RowFormat.h"
+
 using namespace mlir;
 using namespace mlir::moe;
 
@@ -11,13 +13,14 @@ FailureOr<StoredWeight> moe::storedWeightOf(WeightOp weight, moec::LayoutFamily 
   StoredWeight stored;
   stored.cols = type.getShape().back();
   stored.rows = type.getRank() == 1 ? 1 : type.getDimSize(type.getRank() - 2);
-  if (QuantAttr quant = weight.getQuant()) {
-    if (quant.getMinimum() || (quant.getScheme() != Scheme::i8 && quant.getScheme() != Scheme::i4))
-      return weight.emitOpError("has encoding ") << quant << ", which has no layout yet";
-    stored.encoding =
-        quant.getScheme() == Scheme::i8 ? moec::Encoding::i8(quant.getGroup()) : moec::Encoding::i4(quant.getGroup());
-  }
+  llvm::Expected<moec::Encoding> encoding = moe::encodingOf(weight.getQuant());
+  if (!encoding)
+    return weight.emitOpError("'") << weight.getLabel() << "' " << llvm::toString(encoding.takeError());
+  stored.encoding = *encoding;
   if (type.getRank() == 1) {
+    if (weight.getQuant())
+      return weight.emitOpError("'") << weight.getLabel() << "' expects a vector to stay f32, but got "
+                                     << weight.getQuant();
     stored.bytes = stored.cols * 4;
     return stored;
   }
@@ -25,8 +28,7 @@ FailureOr<StoredWeight> moe::storedWeightOf(WeightOp weight, moec::LayoutFamily 
   if (!layout)
     return weight.emitOpError(llvm::toString(layout.takeError()));
   stored.bytes = layout->totalBytes();
-  int64_t codeBytes = stored.cols * stored.encoding.bits() / 8, scaleBytes = stored.encoding.numGroups(stored.cols) * 2;
-  stored.rowBytes = (codeBytes + scaleBytes + 3) / 4 * 4;
+  stored.rowBytes = moec::rowPayloadBytes(stored.cols, stored.encoding);
   return stored;
 }
 

@@ -5,6 +5,8 @@
 #include "passes/quantize/Options.h"
 #include "passes/quantize/Passes.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 namespace mlir::moe {
 #define GEN_PASS_DEF_ASSIGNPRECISION
 #include "passes/quantize/Passes.h.inc"
@@ -15,20 +17,30 @@ using namespace mlir::moe;
 
 namespace {
 
-enum class Preset { F32, Int8, Int4, Mixed };
+/// What a preset gives to the weights whose error matters most (embedding, head, V, O), and to all others. Router,
+/// norms, biases and recurrences stay f32.
+struct Preset {
+  llvm::StringLiteral name;
+  moec::Encoding sensitive, other;
+};
 
-/// The scheme of a role under a preset, or nothing for f32.
-std::optional<Scheme> schemeFor(Preset preset, Role role) {
-  if (preset == Preset::F32 || role == Role::norm || role == Role::router || role == Role::bias ||
-      role == Role::recurrent)
-    return std::nullopt;
-  if (preset == Preset::Int8)
-    return Scheme::i8;
-  if (preset == Preset::Int4)
-    return Scheme::i4;
-  bool sensitive =
+constexpr moec::Encoding kF32 = moec::Encoding::f32(), kF16 = moec::Encoding::f16();
+/// Groups are those of the option `group`; 32 only stands here for an integer kind.
+constexpr moec::Encoding kI8 = moec::Encoding::i8(32), kI6 = moec::Encoding::i6(32), kI4 = moec::Encoding::i4(32);
+constexpr moec::Encoding kI8m = moec::Encoding::i8m(32), kI4m = moec::Encoding::i4m(32);
+
+constexpr Preset kPresets[] = {{"f32", kF32, kF32}, {"f16", kF16, kF16},   {"int8", kI8, kI8},    {"int6", kI6, kI6},
+                               {"int4", kI4, kI4},  {"int8m", kI8m, kI8m}, {"int4m", kI4m, kI4m}, {"mixed", kI8, kI4}};
+
+/// The encoding of a role under a preset.
+moec::Encoding encodingFor(const Preset &preset, Role role, int64_t group) {
+  if (role == Role::norm || role == Role::router || role == Role::bias || role == Role::recurrent)
+    return kF32;
+  bool isSensitive =
       role == Role::embedding || role == Role::head || role == Role::attention_v || role == Role::attention_o;
-  return sensitive ? Scheme::i8 : Scheme::i4;
+  moec::Encoding encoding = isSensitive ? preset.sensitive : preset.other;
+  encoding.group = encoding.isInteger() ? group : 0;
+  return encoding;
 }
 
 struct AssignPrecision : moe::impl::AssignPrecisionBase<AssignPrecision> {
@@ -37,14 +49,11 @@ struct AssignPrecision : moe::impl::AssignPrecisionBase<AssignPrecision> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     std::string presetName = optionOr(module, preset, "quant", "mixed");
-    auto known = llvm::StringSwitch<std::optional<Preset>>(presetName)
-                     .Case("f32", Preset::F32)
-                     .Case("int8", Preset::Int8)
-                     .Case("int4", Preset::Int4)
-                     .Case("mixed", Preset::Mixed)
-                     .Default(std::nullopt);
-    if (!known) {
-      module.emitError("expects a precision preset f32, int8, int4 or mixed, but got '") << presetName << "'";
+    const Preset *known = llvm::find_if(kPresets, [&](const Preset &preset) { return preset.name == presetName; });
+    if (known == std::end(kPresets)) {
+      module.emitError("expects a precision preset ")
+          << llvm::join(llvm::map_range(kPresets, [](const Preset &preset) { return preset.name; }), ", ")
+          << ", but got '" << presetName << "'";
       return signalPassFailure();
     }
     std::string groupName = optionOr(module, group, "group", "auto");
@@ -64,22 +73,22 @@ struct AssignPrecision : moe::impl::AssignPrecisionBase<AssignPrecision> {
     module.walk([&](Operation *op) { quantizeOperand(op); });
   }
 
-  LogicalResult encode(WeightOp weight, Preset preset, int64_t groupSize) {
-    std::optional<Scheme> scheme = schemeFor(preset, weight.getRole());
+  LogicalResult encode(WeightOp weight, const Preset &preset, int64_t groupSize) {
+    moec::Encoding encoding = encodingFor(preset, weight.getRole(), groupSize);
     RankedTensorType type = weight.getTensorType();
-    if (!scheme || weight.getQuant())
+    if (encoding == kF32 || weight.getQuant())
       return success();
-    if (type.getShape().back() % groupSize)
+    if (encoding.isInteger() && type.getShape().back() % groupSize)
       return weight.emitOpError("'") << weight.getLabel() << "' has " << type.getShape().back()
                                      << " columns, which groups of " << groupSize
-                                     << " do not divide; choose a smaller group or f32";
-    weight.setType(RankedTensorType::get(type.getShape(), type.getElementType(),
-                                         QuantAttr::get(&getContext(), *scheme, groupSize, false)));
+                                     << " do not divide; choose a smaller group or f16";
+    weight.setType(
+        RankedTensorType::get(type.getShape(), type.getElementType(), moe::quantOf(&getContext(), encoding)));
     weight.setRecipeAttr(RecipeAttr::get(&getContext(), StringAttr::get(&getContext(), "round_to_nearest")));
     return success();
   }
 
-  /// Puts a quantize_act before the activation of a product whose weight has become quantized.
+  /// Puts a quantize_act before the activation of a product whose weight has become integer.
   void quantizeOperand(Operation *op) {
     OpOperand *x = nullptr;
     QuantAttr quant;
@@ -90,7 +99,7 @@ struct AssignPrecision : moe::impl::AssignPrecisionBase<AssignPrecision> {
       x = &experts.getXMutable();
       quant = moe::getQuant(experts.getGate().getType());
     }
-    if (!quant || moe::getAct(x->get().getType()))
+    if (!quant || !quant.isInteger() || moe::getAct(x->get().getType()))
       return;
     OpBuilder builder(op);
     auto type = cast<RankedTensorType>(x->get().getType());

@@ -9,16 +9,17 @@ include "mlir/Pass/PassBase.td"
 def AssignPrecision : Pass<"moe-assign-precision", "::mlir::ModuleOp"> {
   let summary = "gives each weight an encoding by its role and quantizes the activations that meet quantized weights";
   let description = [{
-    *Before*: L1, f32 weights. *After*: `moe.weight` types carry `#moe.q`, and each product with a quantized weight reads
-    a `moe.quantize_act`. Presets: `f32` leaves everything; `int8` and `int4` encode embedding, head and all linear
-    weights; `mixed` gives embedding, head, V and O int8 and all others int4. Router and norms stay f32.
+    *Before*: L1, f32 weights. *After*: `moe.weight` types carry `#moe.q`, and each product with an integer weight reads
+    a `moe.quantize_act` (`f16` products read plain activations). Presets: `f32` leaves everything; `f16`, `int8`, `int6`
+    and `int4` encode embedding, head and all linear weights, `int8m` and `int4m` with a minimum beside each scale; `mixed`
+    gives embedding, head, V and O int8 and all others int4. Router and norms stay f32.
     *Assumes*: verified L1. *Refuses*: an unknown preset, a group that does not divide a weight's columns (by name).
     Empty options are taken from the module attribute `moe.options`. *Source*: docs/architecture.md, "Precision".
 
     Example: `moe-opt --moe-assign-precision="preset=int4 group=32" model.mlir`
   }];
   let options = [
-    Option<"preset", "preset", "std::string", "\"\"", "f32, int8, int4 or mixed">,
+    Option<"preset", "preset", "std::string", "\"\"", "f32, f16, int8, int6, int4, int8m, int4m or mixed">,
     Option<"group", "group", "std::string", "\"\"", "auto, 32, 64 or 128 values that share a scale">];
   let dependentDialects = ["::mlir::moe::MoeDialect"];
 }

@@ -9,7 +9,7 @@ from moectest import SOURCE, check, compiled, moec, report
 
 with open(os.path.join(SOURCE, "docs", "reference", "report.schema.json"), encoding="utf-8") as file:
     schema = json.load(file)
-for quant, target in (("f32", "host"), ("int8", "host"), ("mixed", "arm64-dotprod")):
+for quant, target in (("f32", "host"), ("int4m", "host"), ("mixed", "arm64-dotprod")):
     prefix = compiled(quant, target)
     facts = report(prefix)
     found = violations(facts, schema)

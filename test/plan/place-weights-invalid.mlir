@@ -9,7 +9,15 @@ module {
 // -----
 
 module attributes {moe.target = {family = "arm64"}} {
-  // expected-error @+1 {{has encoding #moe.q<scheme = e4m3, group = 32>, which has no layout yet}}
+  // expected-error @+1 {{expects a scheme f16, i8, i6 or i4, but got e4m3}}
   moe.weight @w : tensor<64x256xf32, #moe.q<scheme = e4m3, group = 32>> role(attention_k) layer(0)
+    source(<dtype = "bf16", files = [0], offsets = [0]>)
+}
+
+// -----
+
+module attributes {moe.target = {family = "arm64"}} {
+  // expected-error @+1 {{'w' expects a vector to stay f32, but got #moe.q<scheme = f16, group = 0>}}
+  moe.weight @w : tensor<256xf32, #moe.q<scheme = f16, group = 0>> role(norm) layer(0)
     source(<dtype = "bf16", files = [0], offsets = [0]>)
 }

@@ -7,7 +7,7 @@
 // RUN: not %moe-opt %s --moe-assign-precision="group=64" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=COLUMNS
 
-// PRESET: expects a precision preset f32, int8, int4 or mixed, but got 'int3'
+// PRESET: expects a precision preset f32, f16, int8, int6, int4, int8m, int4m, mixed, but got 'int3'
 // GROUP: expects a group of auto, 32, 64 or 128, but got '48'
-// COLUMNS: 'moe.weight' op 'down' has 96 columns, which groups of 64 do not divide; choose a smaller group or f32
+// COLUMNS: 'moe.weight' op 'down' has 96 columns, which groups of 64 do not divide; choose a smaller group or f16
 moe.weight @down : tensor<256x96xf32> role(ffn_down) source(<dtype = "bf16", files = [0], offsets = [0]>)

@@ -4,10 +4,19 @@
 // RUN: %moe-opt %s --moe-assign-precision="preset=int4 group=64" \
 // RUN:   | FileCheck %s --check-prefixes=ALL,INT4
 // RUN: %moe-opt %s --moe-assign-precision="preset=mixed" | FileCheck %s --check-prefixes=ALL,MIXED
+// RUN: %moe-opt %s --moe-assign-precision="preset=int6" | FileCheck %s --check-prefixes=ALL,INT6
+// RUN: %moe-opt %s --moe-assign-precision="preset=int4m" | FileCheck %s --check-prefixes=ALL,INT4M
+// RUN: %moe-opt %s --moe-assign-precision="preset=int8m" | FileCheck %s --check-prefixes=ALL,INT8M
 // RUN: %moe-opt %s --moe-assign-precision="preset=f32" | FileCheck %s --check-prefixes=F32
+// RUN: %moe-opt %s --moe-assign-precision="preset=f16" | FileCheck %s --check-prefixes=F16
 
 // F32-NOT: moe.q<
 // F32-NOT: moe.quantize_act
+
+// Products with f16 weights read plain activations.
+// F16: moe.weight @router : tensor<16x256xf32> role
+// F16: moe.weight @q : tensor<256x256xf32, #moe.q<scheme = f16, group = 0>>
+// F16-NOT: moe.quantize_act
 
 // The router and the norms stay f32 under every preset.
 // ALL: moe.weight @norm : tensor<256xf32> role
@@ -16,6 +25,9 @@ moe.weight @norm : tensor<256xf32> role(norm) source(<dtype = "bf16", files = [0
 moe.weight @router : tensor<16x256xf32> role(router) source(<dtype = "bf16", files = [0], offsets = [0]>)
 // INT8: moe.weight @q : tensor<256x256xf32, #moe.q<scheme = i8, group = 32>>
 // INT4: moe.weight @q : tensor<256x256xf32, #moe.q<scheme = i4, group = 64>>
+// INT6: moe.weight @q : tensor<256x256xf32, #moe.q<scheme = i6, group = 32>>
+// INT4M: moe.weight @q : tensor<256x256xf32, #moe.q<scheme = i4, group = 32, minimum = true>>
+// INT8M: moe.weight @q : tensor<256x256xf32, #moe.q<scheme = i8, group = 32, minimum = true>>
 // MIXED: moe.weight @q : tensor<256x256xf32, #moe.q<scheme = i4, group = 32>>
 moe.weight @q : tensor<256x256xf32> role(attention_q) source(<dtype = "bf16", files = [0], offsets = [0]>)
 // INT4: moe.weight @v : tensor<64x256xf32, #moe.q<scheme = i4, group = 64>>
@@ -35,6 +47,9 @@ func.func @products(%x: tensor<?x256xf32>) -> (tensor<?x256xf32>, tensor<?x16xf3
   // INT8-DAG: %[[X:.*]] = moe.quantize_act %{{.*}} : tensor<?x256xf32> -> tensor<?x256xf32, #moe.act<group = 32>>
   // INT4-DAG: %[[X:.*]] = moe.quantize_act %{{.*}} : tensor<?x256xf32> -> tensor<?x256xf32, #moe.act<group = 64>>
   // MIXED-DAG: %[[X:.*]] = moe.quantize_act
+  // INT6-DAG: %[[X:.*]] = moe.quantize_act
+  // INT4M-DAG: %[[X:.*]] = moe.quantize_act
+  // INT8M-DAG: %[[X:.*]] = moe.quantize_act
   // ALL: moe.linear %[[X]], %[[W]]
   %w = moe.param @q : tensor<256x256xf32>
   %y = moe.linear %x, %w : tensor<?x256xf32>, tensor<256x256xf32> -> tensor<?x256xf32>

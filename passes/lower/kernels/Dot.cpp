@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Inner products: sizes, f32 weights, and what the integer forms of all ISAs share. Step: lower.
-/// Main source: docs/formats.md.
+/// Main source: docs/pack-format.md.
 #include "passes/lower/kernels/Dot.h"
 
 #include "passes/lower/kernels/FloatKernels.h"
@@ -12,50 +12,26 @@ using namespace mlir;
 
 namespace moec {
 
-//===-- Sizes ---------------------------------------------------------------===//
+//===-- Specs ---------------------------------------------------------------===//
 
-int64_t rowBlockOf(const MatrixSpec &matrix, LayoutFamily family) {
-  return matrix.encoding != WeightEncoding::f32 && family == LayoutFamily::Arm64 ? 8 : 16;
-}
-
-static int64_t groupBytesOf(const MatrixSpec &matrix, LayoutFamily family) {
-  int64_t codes = rowBlockOf(matrix, family) * matrix.group / (matrix.encoding == WeightEncoding::i4 ? 2 : 1);
-  return codes + 2 * rowBlockOf(matrix, family);
-}
-
-int64_t matrixBytes(const MatrixSpec &matrix, LayoutFamily family) {
-  int64_t block = rowBlockOf(matrix, family);
-  int64_t blocks = (matrix.rows + block - 1) / block;
-  if (matrix.encoding == WeightEncoding::f32)
-    return blocks * matrix.columns * block * 4;
-  return blocks * (matrix.columns / matrix.group) * groupBytesOf(matrix, family);
+Layout MatrixSpec::layout(LayoutFamily family) const {
+  return llvm::cantFail(Layout::create(family, rows, columns, encoding, "matrix"));
 }
 
 llvm::Error check(const MatrixSpec &matrix, StringRef what) {
-  if (matrix.rows < 1 || matrix.columns < 1)
-    return llvm::createStringError("%s expects at least one row and one column, but got %lld x %lld",
-                                   what.str().c_str(), (long long)matrix.rows, (long long)matrix.columns);
-  if (matrix.encoding == WeightEncoding::f32)
-    return llvm::Error::success();
-  if (matrix.group != 32 && matrix.group != 64 && matrix.group != 128)
-    return llvm::createStringError("%s expects groups of 32, 64 or 128, but got %lld", what.str().c_str(),
-                                   (long long)matrix.group);
-  if (matrix.columns % matrix.group != 0)
-    return llvm::createStringError("%s expects a multiple of the group %lld as columns, but got %lld",
-                                   what.str().c_str(), (long long)matrix.group, (long long)matrix.columns);
-  return llvm::Error::success();
+  return Layout::create(LayoutFamily::X86, matrix.rows, matrix.columns, matrix.encoding, what).takeError();
 }
 
 void appendRowTypes(SmallVectorImpl<Type> &types, Builder &builder, const MatrixSpec &matrix, int64_t maxRows) {
-  if (matrix.encoding == WeightEncoding::f32)
+  if (!matrix.encoding.isInteger())
     types.push_back(MemRefType::get({maxRows, matrix.columns}, builder.getF32Type()));
   else
-    appendActivationTypes(types, builder, maxRows, matrix.columns, matrix.group);
+    appendActivationTypes(types, builder, maxRows, matrix.columns, matrix.encoding.group);
 }
 
 ActivationRows takeRows(ValueRange &memrefs, const MatrixSpec &matrix) {
   ActivationRows rows;
-  if (matrix.encoding == WeightEncoding::f32) {
+  if (!matrix.encoding.isInteger()) {
     rows.floats = memrefs.front();
     memrefs = memrefs.drop_front();
   } else {
@@ -72,22 +48,26 @@ ActivationRows takeRows(ValueRange &memrefs, const MatrixSpec &matrix) {
 int64_t DotEmitter::widestBlock() const {
   if (isa == Isa::Avx512Vnni)
     return 8;
-  if (matrix.encoding == WeightEncoding::f32)
+  if (!matrix.encoding.isInteger())
     return 4;
   return isa == Isa::Avx2 ? 2 : 4;
 }
 
 DotEmitter::Values DotEmitter::emit(Value row, Tokens tokens) {
-  if (matrix.encoding == WeightEncoding::f32)
+  if (!matrix.encoding.isInteger())
     return emitFloat(row, tokens);
   return familyOf(isa) == LayoutFamily::X86 ? emitX86(row, tokens) : emitArm(row, tokens);
 }
 
 DotEmitter::Values DotEmitter::emitFloat(Value row, Tokens tokens) {
   Value base = rowBase(row);
+  const int64_t columnBytes = layout.blockBytes();
+  const bool isHalf = encoding().kind == EncodingKind::f16;
   auto step = [&](Value k, int64_t ahead, ValueRange sums) {
-    Value at = f.add(f.add(base, f.multiply(k, 64)), ahead * 64);
-    Value w = f.loadBytes(weights, at, f.f32(), kFloatLanes);
+    Value at = f.add(f.add(base, f.multiply(k, columnBytes)), ahead * columnBytes);
+    Value w = f.loadBytes(weights, at, isHalf ? Type(f.getBuilder().getF16Type()) : f.f32(), kFloatLanes);
+    if (isHalf)
+      w = f.fromHalf(w);
     Values next;
     for (auto [token, sum] : llvm::zip_equal(tokens, sums))
       next.push_back(f.fma(w, f.splat(f.load(rows.floats, {token, f.add(k, ahead)})), sum));
@@ -106,10 +86,6 @@ DotEmitter::Values DotEmitter::emitFloat(Value row, Tokens tokens) {
   return sums;
 }
 
-int64_t DotEmitter::codeBytes() const { return groupBytes() - 2 * rowBlock(); }
-
-int64_t DotEmitter::groupBytes() const { return groupBytesOf(matrix, familyOf(isa)); }
-
 Value DotEmitter::hidden(Value index) {
   OpBuilder &b = f.getBuilder();
   Location location = weights.getLoc();
@@ -121,13 +97,11 @@ Value DotEmitter::hidden(Value index) {
 }
 
 Value DotEmitter::rowBase(Value row) {
-  int64_t blockBytes = matrix.encoding == WeightEncoding::f32 ? matrix.columns * rowBlock() * 4
-                                                              : matrix.columns / matrix.group * groupBytes();
   Value offset = f.index(matrix.offsetBytes);
   // Loads of ARM have small displacements: a known large offset would be added again for each of them.
   if (familyOf(isa) == LayoutFamily::Arm64 && matrix.offsetBytes > 0)
     offset = hidden(offset);
-  return f.add(f.multiply(f.divide(row, rowBlock()), blockBytes), offset);
+  return f.add(f.multiply(f.divide(row, rowBlock()), layout.tileBytes()), offset);
 }
 
 void DotEmitter::prefetch(Value base, int64_t bytes) {
@@ -136,11 +110,11 @@ void DotEmitter::prefetch(Value base, int64_t bytes) {
   constexpr int64_t kAheadBytes = 2048, kLineBytes = 64;
   int64_t size = cast<MemRefType>(weights.getType()).getDimSize(0);
   OpBuilder &builder = f.getBuilder();
-  for (int64_t line = 0; line < bytes; line += kLineBytes) {
-    Value at = f.minimum(f.add(base, kAheadBytes + line), f.index(size - 1));
-    memref::PrefetchOp::create(builder, weights.getLoc(), weights, ValueRange{at}, /*isWrite=*/false,
+  // One limit for all lines: at the end of the matrix its last lines are asked for again.
+  Value first = f.minimum(f.add(base, kAheadBytes), f.index(size - bytes));
+  for (int64_t line = 0; line < bytes; line += kLineBytes)
+    memref::PrefetchOp::create(builder, weights.getLoc(), weights, ValueRange{f.add(first, line)}, /*isWrite=*/false,
                                /*localityHint=*/3, /*isDataCache=*/true);
-  }
 }
 
 Value DotEmitter::weightBytes(Value base, int64_t offset, int64_t width) {
@@ -148,8 +122,15 @@ Value DotEmitter::weightBytes(Value base, int64_t offset, int64_t width) {
 }
 
 Value DotEmitter::weightScales(Value block, int64_t first, int64_t width) {
-  Value half = f.loadBytes(weights, f.add(block, codeBytes() + first * 2), f.getBuilder().getF16Type(), width);
-  return arith::ExtFOp::create(f.getBuilder(), weights.getLoc(), f.vectorOf(f.f32(), width), half);
+  return f.fromHalf(f.loadBytes(weights, f.add(block, codeBytes() + first * 2), f.getBuilder().getF16Type(), width));
+}
+
+Value DotEmitter::weightMinima(Value block, int64_t first, int64_t width) {
+  return weightScales(block, first + rowBlock(), width);
+}
+
+Value DotEmitter::activationSum(Value token, Value group) {
+  return f.mulf(f.toFloat(f.load(rows.sums, {token, group})), f.load(rows.scales, {token, group}));
 }
 
 Value DotEmitter::intrinsic(StringRef name, Type type, ValueRange arguments) {
@@ -171,9 +152,9 @@ Value DotEmitter::bitcast(Value vector, Type element) {
 
 DotEmitter::Values DotEmitter::overSlices(ValueRange sums, function_ref<Values(Value, ValueRange)> body) {
   // 32 columns are unrolled; that keeps the loop body inside the decoded-instruction caches.
-  if (matrix.group == 32)
+  if (group() == 32)
     return body(f.index(0), sums);
-  return f.loop(f.index(0), f.index(matrix.group / 32), 1, sums, body);
+  return f.loop(f.index(0), f.index(group() / 32), 1, sums, body);
 }
 
 //===-- Blocks and edges ----------------------------------------------------===//

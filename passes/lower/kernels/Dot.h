@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The inner product shared by linear and expert kernels: one row block of a stored matrix times a few activation rows,
-/// the whole of K in registers. Step: lower. Main source: docs/formats.md (layouts), DESIGN §4.1 N1.
+/// the whole of K in registers. Step: lower. Main source: docs/pack-format.md (layouts), DESIGN §4.1 N1.
 #ifndef PASSES_LOWER_KERNELS_DOT_H
 #define PASSES_LOWER_KERNELS_DOT_H
 
+#include "lib/Pack/Layout.h"
 #include "passes/lower/kernels/FloatBuilder.h"
 #include "passes/lower/kernels/KernelBuilder.h"
 
@@ -12,28 +13,22 @@
 
 namespace moec {
 
-/// How a weight matrix is stored.
-enum class WeightEncoding { f32, i8, i4 };
-
 /// A stored matrix [rows, columns]; y = W x.
 struct MatrixSpec {
   int64_t rows = 0;
   int64_t columns = 0;
-  WeightEncoding encoding = WeightEncoding::f32;
-  /// Columns that share a scale: 32, 64 or 128. Unused for f32.
-  int64_t group = 32;
+  Encoding encoding;
   /// Where the matrix starts in its memref, in bytes.
   int64_t offsetBytes = 0;
+
+  /// Where the values lie. `check` has passed.
+  Layout layout(LayoutFamily family) const;
 };
 
-/// Rows that lie together in memory: 16 for f32 and the x86 family, 8 for the integer encodings of the arm64 family.
-int64_t rowBlockOf(const MatrixSpec &matrix, LayoutFamily family);
-/// Bytes of the stored matrix, rows padded to whole row blocks.
-int64_t matrixBytes(const MatrixSpec &matrix, LayoutFamily family);
 /// Says whether the matrix can be multiplied.
 llvm::Error check(const MatrixSpec &matrix, llvm::StringRef what);
 
-/// Activation rows. f32 weights read `floats` [n][K]; integer weights read codes i8 [n][K], scales f32 [n][K/G] and
+/// Activation rows. Float weights read `floats` [n][K]; integer weights read codes i8 [n][K], scales f32 [n][K/G] and
 /// sums i32 [n][K/G].
 struct ActivationRows {
   mlir::Value floats;
@@ -42,7 +37,7 @@ struct ActivationRows {
   mlir::Value sums;
 };
 
-/// Appends the memref types of activation rows: one for f32 weights, three for integer weights.
+/// Appends the memref types of activation rows: one for float weights, three for integer weights.
 void appendRowTypes(llvm::SmallVectorImpl<mlir::Type> &types, mlir::Builder &builder, const MatrixSpec &matrix,
                     int64_t maxRows);
 /// Takes activation rows from the front of `memrefs`.
@@ -52,9 +47,9 @@ ActivationRows takeRows(mlir::ValueRange &memrefs, const MatrixSpec &matrix);
 class DotEmitter {
 public:
   DotEmitter(Isa isa, FloatBuilder &builder, const MatrixSpec &matrix, mlir::Value weights, ActivationRows rows)
-      : isa(isa), f(builder), matrix(matrix), weights(weights), rows(rows) {}
+      : isa(isa), f(builder), matrix(matrix), layout(matrix.layout(familyOf(isa))), weights(weights), rows(rows) {}
 
-  int64_t rowBlock() const { return rowBlockOf(matrix, familyOf(isa)); }
+  int64_t rowBlock() const { return layout.rowTile(); }
   /// The most tokens whose accumulators fit in registers: 8, 4 or 2.
   int64_t widestBlock() const;
   /// y[row .. row + rowBlock) of each token, as one f32 vector of rowBlock lanes for each. `row` is a multiple of
@@ -67,14 +62,20 @@ private:
 
   // Dot.cpp
   Values emitFloat(mlir::Value row, Tokens tokens);
-  int64_t groupBytes() const;
-  int64_t codeBytes() const;
+  const Encoding &encoding() const { return matrix.encoding; }
+  int64_t group() const { return matrix.encoding.group; }
+  int64_t groupBytes() const { return layout.blockBytes(); }
+  int64_t codeBytes() const { return layout.codeBytes(); }
   /// The same value, which the optimizer cannot see through.
   mlir::Value hidden(mlir::Value index);
   mlir::Value rowBase(mlir::Value row);
   void prefetch(mlir::Value base, int64_t bytes);
   mlir::Value weightBytes(mlir::Value base, int64_t offset, int64_t width);
+  /// f32 of the scales, or minima, of rows [first, +width) of a block.
   mlir::Value weightScales(mlir::Value block, int64_t first, int64_t width);
+  mlir::Value weightMinima(mlir::Value block, int64_t first, int64_t width);
+  /// float(Σ codes) * scale of a group of activations: what a minimum is multiplied by.
+  mlir::Value activationSum(mlir::Value token, mlir::Value group);
   mlir::Value intrinsic(llvm::StringRef name, mlir::Type type, mlir::ValueRange arguments);
   mlir::Value splatInteger(mlir::Type element, int64_t width, int64_t value);
   mlir::Value bitcast(mlir::Value vector, mlir::Type element);
@@ -84,6 +85,8 @@ private:
   Values emitX86(mlir::Value row, Tokens tokens);
   Values sumsVnni(mlir::Value block, mlir::Value k, Tokens tokens, mlir::ValueRange initial);
   Values sumsAvx2(mlir::Value block, mlir::Value k, Tokens tokens, mlir::ValueRange initial);
+  /// Bytes [first, +width) of the 64 unsigned codes of word `word` (0 .. 7) of a slice of 32 columns.
+  mlir::Value x86Weights(mlir::Value slice, int64_t word, int64_t first, int64_t width);
   mlir::Value activationWord(mlir::Value token, mlir::Value k, int64_t lanes);
 
   // DotArm.cpp
@@ -95,12 +98,16 @@ private:
   Values smmlaRowPair(mlir::Value slice, int64_t pair, mlir::ValueRange columns, mlir::ValueRange sums);
   void finishBefore(mlir::ValueRange values);
   Values emitSmmlaGroup(mlir::Value block, mlir::Value group, Tokens tokens, mlir::ValueRange acc);
-  Values armWeights(mlir::Value slice, int64_t chunkPair, int64_t rowPair);
+  /// The 16 signed codes of row pair `rowPair` (0 .. 3) in chunk `chunk` (0 .. 3, 8 columns each) of a slice of 32
+  /// columns, times 2^armShift().
+  mlir::Value armWeights(mlir::Value slice, int64_t chunk, int64_t rowPair);
+  int64_t armShift() const { return 8 - matrix.encoding.bits(); }
   mlir::Value armFloat(mlir::Value sums);
 
   Isa isa;
   FloatBuilder &f;
   MatrixSpec matrix;
+  Layout layout;
   mlir::Value weights;
   ActivationRows rows;
 };

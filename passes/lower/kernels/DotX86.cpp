@@ -2,7 +2,7 @@
 /// \file
 /// Integer inner products of the x86 layout: 16 rows x 4 columns in 64 bytes, codes stored with an offset, so that
 /// unsigned x signed dot products apply; offset * Σx is subtracted through the initial sum. Step: lower.
-/// Main source: docs/formats.md.
+/// Main source: docs/pack-format.md.
 #include "passes/lower/kernels/Dot.h"
 
 using namespace mlir;
@@ -14,6 +14,31 @@ Value DotEmitter::activationWord(Value token, Value k, int64_t lanes) {
   return bitcast(f.splat(word, lanes), f.i8());
 }
 
+Value DotEmitter::x86Weights(Value slice, int64_t word, int64_t first, int64_t width) {
+  if (encoding().bits() == 8)
+    return weightBytes(slice, word * 64 + first, width);
+  OpBuilder &b = f.getBuilder();
+  Location location = slice.getLoc();
+  // Shifts of 16 bits and a mask of bytes: x86 shifts no bytes.
+  auto shifted = [&](Value bytes, int64_t left) -> Value {
+    if (left == 0)
+      return bytes;
+    Value pairs = bitcast(bytes, b.getIntegerType(16)), count = f.integerLike(pairs.getType(), std::abs(left));
+    Value result = left > 0 ? arith::ShLIOp::create(b, location, pairs, count).getResult()
+                            : arith::ShRUIOp::create(b, location, pairs, count).getResult();
+    return bitcast(result, f.i8());
+  };
+  auto masked = [&](Value bytes, int64_t mask) -> Value {
+    return arith::AndIOp::create(b, location, bytes, splatInteger(f.i8(), width, mask));
+  };
+  Value low = masked(shifted(weightBytes(slice, word / 2 * 64 + first, width), word % 2 ? -4 : 0), 0x0f);
+  if (encoding().bits() == 4)
+    return low;
+  // Behind the low halves: 64 bytes hold the high 2 bits of 4 words.
+  Value high = weightBytes(slice, 4 * 64 + word / 4 * 64 + first, width);
+  return arith::OrIOp::create(b, location, low, masked(shifted(high, 4 - 2 * (word % 4)), 0x30));
+}
+
 /// 32 columns: 8 words by vpdpbusd. One accumulator for each token is enough when there are many; few tokens get more,
 /// because the instruction takes 5 cycles.
 DotEmitter::Values DotEmitter::sumsVnni(Value block, Value k, Tokens tokens, ValueRange initial) {
@@ -21,18 +46,8 @@ DotEmitter::Values DotEmitter::sumsVnni(Value block, Value k, Tokens tokens, Val
   VectorType sumType = f.vectorOf(f.i32());
   SmallVector<Values, 4> chains(numChains, Values(tokens.size(), splatInteger(f.i32(), kFloatLanes, 0)));
   chains[0].assign(initial.begin(), initial.end());
-  Value packed;
   for (int64_t word = 0; word < numWords; ++word) {
-    Value w;
-    if (matrix.encoding == WeightEncoding::i8) {
-      w = weightBytes(block, word * 64, 64);
-    } else {
-      Value mask = splatInteger(f.i8(), 64, 0x0f), four = splatInteger(f.i8(), 64, 4);
-      if (word % 2 == 0)
-        packed = weightBytes(block, word / 2 * 64, 64);
-      w = word % 2 == 0 ? arith::AndIOp::create(f.getBuilder(), block.getLoc(), packed, mask).getResult()
-                        : arith::ShRUIOp::create(f.getBuilder(), block.getLoc(), packed, four).getResult();
-    }
+    Value w = x86Weights(block, word, 0, 64);
     for (auto [i, token] : llvm::enumerate(tokens)) {
       Value &sum = chains[word % numChains][i];
       Value x = activationWord(token, f.add(k, word * 4), kFloatLanes);
@@ -46,36 +61,38 @@ DotEmitter::Values DotEmitter::sumsVnni(Value block, Value k, Tokens tokens, Val
   return chains[0];
 }
 
-/// 32 columns in halves of 8 rows. 4-bit codes: pmaddubsw, 8 words of at most 2 * 15 * 127 fit into 16 bits. 8-bit
-/// codes would saturate there: even and odd columns are widened to 16 bits and go through pmaddwd.
+/// 32 columns in halves of 8 rows. 4- and 6-bit codes: pmaddubsw, whose sums stay in 16 bits over 8 words of at most
+/// 2 * 15 * 127, or 2 words of at most 2 * 63 * 127. 8-bit codes would saturate there: even and odd columns are widened
+/// to 16 bits and go through pmaddwd.
 DotEmitter::Values DotEmitter::sumsAvx2(Value block, Value k, Tokens tokens, ValueRange initial) {
   OpBuilder &b = f.getBuilder();
   Location location = block.getLoc();
   Type i16 = b.getIntegerType(16);
   VectorType sumType = f.vectorOf(f.i32(), 8), pairType = f.vectorOf(i16);
+  const int64_t wordsAtOnce = encoding().bits() == 4 ? 8 : 2;
   auto madd = [&](Value x, Value y) { return intrinsic("llvm.x86.avx2.pmadd.wd", sumType, {x, y}); };
   Value eight = splatInteger(i16, 16, 8);
   Values sums(initial.begin(), initial.end());
-  Values pairs(sums.size(), splatInteger(i16, 16, 0));
-  Value packed[2];
+  Values pairs(sums.size());
   for (int64_t word = 0; word < 8; ++word) {
     Values x;
     for (Value token : tokens)
       x.push_back(activationWord(token, f.add(k, word * 4), 8));
     for (int64_t half = 0; half < 2; ++half) {
-      if (matrix.encoding == WeightEncoding::i4) {
-        Value mask = splatInteger(f.i8(), 32, 0x0f), four = splatInteger(f.i8(), 32, 4);
-        if (word % 2 == 0)
-          packed[half] = weightBytes(block, word / 2 * 64 + half * 32, 32);
-        Value w = word % 2 == 0 ? arith::AndIOp::create(b, location, packed[half], mask).getResult()
-                                : arith::ShRUIOp::create(b, location, packed[half], four).getResult();
+      Value bytes = x86Weights(block, word, half * 32, 32);
+      if (encoding().bits() < 8) {
         for (size_t i = 0; i < tokens.size(); ++i) {
-          Value product = intrinsic("llvm.x86.avx2.pmadd.ub.sw", pairType, {w, x[i]});
-          pairs[2 * i + half] = f.add(pairs[2 * i + half], product);
+          Value product = intrinsic("llvm.x86.avx2.pmadd.ub.sw", pairType, {bytes, x[i]});
+          Value &pair = pairs[2 * i + half], &sum = sums[2 * i + half];
+          pair = pair ? f.add(pair, product) : product;
+          if (word % wordsAtOnce != wordsAtOnce - 1)
+            continue;
+          sum = f.add(sum, madd(pair, splatInteger(i16, 16, 1)));
+          pair = Value();
         }
         continue;
       }
-      Value w = bitcast(weightBytes(block, word * 64 + half * 32, 32), i16);
+      Value w = bitcast(bytes, i16);
       Value even = arith::AndIOp::create(b, location, w, splatInteger(i16, 16, 0xff));
       Value odd = arith::ShRUIOp::create(b, location, w, eight);
       for (size_t i = 0; i < tokens.size(); ++i) {
@@ -87,47 +104,49 @@ DotEmitter::Values DotEmitter::sumsAvx2(Value block, Value k, Tokens tokens, Val
       }
     }
   }
-  if (matrix.encoding == WeightEncoding::i4)
-    for (auto [sum, pair] : llvm::zip_equal(sums, pairs))
-      sum = f.add(sum, madd(pair, splatInteger(i16, 16, 1)));
   return sums;
 }
 
 DotEmitter::Values DotEmitter::emitX86(Value row, Tokens tokens) {
   const bool isVnni = isa == Isa::Avx512Vnni;
-  const int64_t offset = matrix.encoding == WeightEncoding::i8 ? 128 : 8;
+  const int64_t offset = layout.codeBias();
   Value base = rowBase(row);
   Values accumulators(tokens.size(), f.zeroVector());
-  return f.loop(f.index(0), f.index(matrix.columns / matrix.group), 1, accumulators, [&](Value group, ValueRange acc) {
-    Value block = f.add(base, f.multiply(group, groupBytes()));
-    if (tokens.size() == 1)
-      prefetch(block, groupBytes());
-    Values sums;
-    for (Value token : tokens) {
-      Value sum = f.load(rows.sums, {token, group});
-      Value start = arith::MulIOp::create(f.getBuilder(), block.getLoc(), sum, f.integerLike(f.i32(), -offset));
-      sums.append(isVnni ? 1 : 2, f.splat(start, isVnni ? 16 : 8));
-    }
-    sums = overSlices(sums, [&](Value slice, ValueRange carried) {
-      Value at = f.add(block, f.multiply(slice, codeBytes() * 32 / matrix.group));
-      Value k = f.add(f.multiply(group, matrix.group), f.multiply(slice, 32));
-      return isVnni ? sumsVnni(at, k, tokens, carried) : sumsAvx2(at, k, tokens, carried);
-    });
-    Value scale = weightScales(block, 0, kFloatLanes);
-    Values next;
-    for (auto [i, token] : llvm::enumerate(tokens)) {
-      Value sum = isVnni ? sums[i] : Value();
-      if (!isVnni) {
-        SmallVector<int64_t, 16> both;
-        for (int64_t lane = 0; lane < kFloatLanes; ++lane)
-          both.push_back(lane);
-        sum = vector::ShuffleOp::create(f.getBuilder(), block.getLoc(), sums[2 * i], sums[2 * i + 1], both);
-      }
-      Value s = f.mulf(scale, f.splat(f.load(rows.scales, {token, group})));
-      next.push_back(f.fma(f.toFloat(sum), s, acc[i]));
-    }
-    return next;
-  });
+  return f.loop(
+      f.index(0), f.index(matrix.columns / encoding().group), 1, accumulators, [&](Value group, ValueRange acc) {
+        Value block = f.add(base, f.multiply(group, groupBytes()));
+        if (tokens.size() == 1)
+          prefetch(block, groupBytes());
+        Values sums;
+        for (Value token : tokens) {
+          Value sum = f.load(rows.sums, {token, group});
+          Value start = arith::MulIOp::create(f.getBuilder(), block.getLoc(), sum, f.integerLike(f.i32(), -offset));
+          sums.append(isVnni ? 1 : 2, f.splat(start, isVnni ? 16 : 8));
+        }
+        sums = overSlices(sums, [&](Value slice, ValueRange carried) {
+          Value at = f.add(block, f.multiply(slice, codeBytes() * 32 / encoding().group));
+          Value k = f.add(f.multiply(group, encoding().group), f.multiply(slice, 32));
+          return isVnni ? sumsVnni(at, k, tokens, carried) : sumsAvx2(at, k, tokens, carried);
+        });
+        Value scale = weightScales(block, 0, kFloatLanes), minimum;
+        if (encoding().minimum)
+          minimum = weightMinima(block, 0, kFloatLanes);
+        Values next;
+        for (auto [i, token] : llvm::enumerate(tokens)) {
+          Value sum = isVnni ? sums[i] : Value();
+          if (!isVnni) {
+            SmallVector<int64_t, 16> both;
+            for (int64_t lane = 0; lane < kFloatLanes; ++lane)
+              both.push_back(lane);
+            sum = vector::ShuffleOp::create(f.getBuilder(), block.getLoc(), sums[2 * i], sums[2 * i + 1], both);
+          }
+          Value s = f.mulf(scale, f.splat(f.load(rows.scales, {token, group})));
+          next.push_back(f.fma(f.toFloat(sum), s, acc[i]));
+          if (minimum)
+            next.back() = f.fma(minimum, f.splat(activationSum(token, group)), next.back());
+        }
+        return next;
+      });
 }
 
 } // namespace moec

@@ -12,7 +12,7 @@ namespace moec {
 static llvm::Error checkPlace(const MatrixSpec &matrix, StringRef what, int64_t recordBytes, LayoutFamily family) {
   if (llvm::Error error = check(matrix, what))
     return error;
-  int64_t end = matrix.offsetBytes + matrixBytes(matrix, family);
+  int64_t end = matrix.offsetBytes + matrix.layout(family).totalBytes();
   if (matrix.offsetBytes < 0 || matrix.offsetBytes % 64 != 0 || end > recordBytes)
     return llvm::createStringError("%s expects a multiple of 64 as offset and its end inside the record of %lld bytes, "
                                    "but got bytes %lld to %lld",
@@ -26,18 +26,18 @@ llvm::Error check(const ExpertsSpec &spec, LayoutFamily family) {
     if (llvm::Error error = checkPlace(*matrix, what, spec.recordBytes, family))
       return error;
   const MatrixSpec &gate = spec.gate, &up = spec.up, &down = spec.down;
-  if (gate.rows != up.rows || gate.columns != up.columns || gate.encoding != up.encoding || gate.group != up.group)
-    return llvm::createStringError(
-        "experts expect gate and up of one shape, encoding and group, but got %lld x %lld and "
-        "%lld x %lld",
-        (long long)gate.rows, (long long)gate.columns, (long long)up.rows, (long long)up.columns);
+  if (gate.rows != up.rows || gate.columns != up.columns || gate.encoding != up.encoding)
+    return llvm::createStringError("experts expect gate and up of one shape and encoding, but got %lld x %lld and "
+                                   "%lld x %lld",
+                                   (long long)gate.rows, (long long)gate.columns, (long long)up.rows,
+                                   (long long)up.columns);
   if (down.columns != gate.rows)
     return llvm::createStringError("experts expect as many columns of down as rows of gate, but got %lld and %lld",
                                    (long long)down.columns, (long long)gate.rows);
   if (spec.topK < 1 || spec.maxTokens < 1)
     return llvm::createStringError("experts expect at least 1 token and 1 expert, but got %lld and %lld",
                                    (long long)spec.maxTokens, (long long)spec.topK);
-  int64_t block = rowBlockOf(down, family);
+  int64_t block = down.layout(family).rowTile();
   if (spec.rowsPerTile < block || spec.rowsPerTile % block != 0)
     return llvm::createStringError("experts expect a multiple of %lld as rows of a tile, but got %lld",
                                    (long long)block, (long long)spec.rowsPerTile);
@@ -69,7 +69,7 @@ struct GateUpBuilder {
       for (auto [i, sum] : llvm::enumerate(gate.emit(row, tokenOf)))
         f.storeVector(sum, scratch, {f.index(i), f.subtract(row, begin)});
     });
-    const bool isQuantized = spec.down.encoding != WeightEncoding::f32;
+    const bool isQuantized = spec.down.encoding.isInteger();
     f.loop(begin, end, up.rowBlock(), [&](Value row) {
       for (auto [i, sum] : llvm::enumerate(up.emit(row, tokenOf))) {
         Value place[] = {f.index(i), f.subtract(row, begin)};

@@ -7,6 +7,7 @@
 #ifndef PASSES_LOWER_KERNELS_FLOATKERNELS_H
 #define PASSES_LOWER_KERNELS_FLOATKERNELS_H
 
+#include "lib/Quant/Encoding.h"
 #include "passes/lower/kernels/KernelBuilder.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,17 +19,14 @@
 
 namespace moec {
 
-/// Encoding of one row of a row table: codes, then f16 scales for i8 and i4.
-enum class RowEncoding { f32, i8, i4 };
-
 /// Rows of a table become activations. Memrefs: rows i8 [maxTokens * rowBytes], out f32 [maxTokens][columns].
-/// out = float(code) * f32(scale), then * multiplier when that is not 1. Tile: one token.
+/// out = the value as stored, or float(code) * f32(scale), with a minimum + f32(minimum); then * multiplier when that
+/// is not 1. Tile: one token. Main source: lib/Pack/RowFormat.h.
 struct EmbedSpec {
   int64_t maxTokens = 0;
   int64_t columns = 0;
   int64_t rowBytes = 0;
-  RowEncoding encoding = RowEncoding::f32;
-  int64_t group = 32;
+  Encoding encoding;
   float multiplier = 1.0f;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Generators of the kernels that are matrix products. Memrefs have static maximum shapes and are passed as bare
-/// pointers; weights are memref<BYTESxi8>. "rows" below is: f32 weights: x f32 [n][K]; integer weights: codes i8
+/// pointers; weights are memref<BYTESxi8>. "rows" below is: float weights: x f32 [n][K]; integer weights: codes i8
 /// [n][K], scales f32 [n][K/G], sums i32 [n][K/G]. Step: lower. Main source: docs/architecture.md, "Kernels".
 #ifndef PASSES_LOWER_KERNELS_LINEAR_H
 #define PASSES_LOWER_KERNELS_LINEAR_H
@@ -27,7 +27,7 @@ struct LinearSpec {
 /// The matrices of one expert record and how its kernels are cut.
 struct ExpertsSpec {
   int64_t recordBytes = 0;
-  /// [I, H] each; same encoding and group.
+  /// [I, H] each; same encoding.
   MatrixSpec gate, up;
   /// [H, I].
   MatrixSpec down;
@@ -38,7 +38,7 @@ struct ExpertsSpec {
 
   int64_t maxPairs() const { return maxTokens * topK; }
   /// Columns of I in one tile of expertsGateUp: the group of `down`, or 32.
-  int64_t columnsPerTile() const { return down.encoding == WeightEncoding::f32 ? 32 : down.group; }
+  int64_t columnsPerTile() const { return down.encoding.isInteger() ? down.encoding.group : 32; }
   int64_t numGateUpTiles() const { return (gate.rows + columnsPerTile() - 1) / columnsPerTile(); }
   int64_t numDownTiles() const { return (down.rows + rowsPerTile - 1) / rowsPerTile; }
 };

@@ -12,7 +12,7 @@ llvm::Error check(const LinearSpec &spec, LayoutFamily family) {
     return error;
   if (spec.maxTokens < 1)
     return llvm::createStringError("linear expects at least 1 token, but got %lld", (long long)spec.maxTokens);
-  int64_t block = rowBlockOf(spec.matrix, family);
+  int64_t block = spec.matrix.layout(family).rowTile();
   if (spec.rowsPerTile < block || spec.rowsPerTile % block != 0)
     return llvm::createStringError("linear expects a multiple of %lld as rows of a tile, but got %lld",
                                    (long long)block, (long long)spec.rowsPerTile);
@@ -40,7 +40,7 @@ func::FuncOp buildProductKernel(KernelContext &context, ModuleOp module, StringR
 func::FuncOp buildLinear(KernelContext &context, ModuleOp module, StringRef name, const LinearSpec &spec) {
   Builder builder(module.getContext());
   Type y = MemRefType::get({spec.maxTokens, spec.matrix.rows}, builder.getF32Type());
-  int64_t bytes = spec.matrix.offsetBytes + matrixBytes(spec.matrix, context.family());
+  int64_t bytes = spec.matrix.offsetBytes + spec.matrix.layout(context.family()).totalBytes();
   SmallVector<Type, 8> types{MemRefType::get({bytes}, builder.getI8Type())};
   appendRowTypes(types, builder, spec.matrix, spec.maxTokens);
   types.append(spec.hasResidual ? 2 : 1, y);

@@ -40,7 +40,7 @@ func.func @f(%x: tensor<?x256xf32>, %w: tensor<?x4xf32>, %i: tensor<?x4xi32>, %g
 
 // moe.experts (C3): a plain activation
 func.func @f(%x: tensor<?x256xf32>, %w: tensor<?x4xf32>, %i: tensor<?x4xi32>, %g: tensor<16x128x256xf32, #moe.q<scheme = i4, group = 32>>, %u: tensor<16x128x256xf32, #moe.q<scheme = i4, group = 32>>, %d: tensor<16x256x128xf32>) {
-  // expected-error @+1 {{expects an encoded activation with quantized weights and only then, but got}}
+  // expected-error @+1 {{expects an encoded activation with integer weights and only then, but got}}
   %y = moe.experts %x, %w, %i, %g, %u, %d {glu = #moe.glu<swiglu>} : tensor<?x256xf32>, tensor<?x4xf32>, tensor<?x4xi32>, tensor<16x128x256xf32, #moe.q<scheme = i4, group = 32>>, tensor<16x128x256xf32, #moe.q<scheme = i4, group = 32>>, tensor<16x256x128xf32> -> tensor<?x256xf32>
   return
 }

@@ -13,7 +13,7 @@ func.func @f(%x: tensor<?x256xf32>, %w: tensor<64x128xf32>) {
 
 // moe.linear (C2): a quantized weight and a plain activation
 func.func @f(%x: tensor<?x256xf32>, %w: tensor<64x256xf32, #moe.q<scheme = i8, group = 32>>) {
-  // expected-error @+1 {{expects an encoded activation with quantized weights and only then, but got}}
+  // expected-error @+1 {{expects an encoded activation with integer weights and only then, but got}}
   %y = moe.linear %x, %w : tensor<?x256xf32>, tensor<64x256xf32, #moe.q<scheme = i8, group = 32>> -> tensor<?x64xf32>
   return
 }

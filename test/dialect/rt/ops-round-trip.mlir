@@ -54,7 +54,7 @@ func.func @experts(%context: !rt.context, %ids: memref<64x4xi32>, %h: memref<256
   rt.experts %context layer(0) ids(%ids : memref<64x4xi32>) {
   ^bb0(%record : memref<65536xi8>, %pairs : memref<256xi32>):
     rt.compute down ins(%record, %pairs, %h : memref<65536xi8>, memref<256xi32>, memref<256x128xf32>)
-      outs(%y : memref<256x256xf32>) spec {inner = 128 : i64, hidden = 256 : i64, scheme = "f32", group = 0 : i64,
+      outs(%y : memref<256x256xf32>) spec {inner = 128 : i64, hidden = 256 : i64, encoding = "f32",
       down_offset = 0 : i64, top_k = 4 : i64}
   }
   return

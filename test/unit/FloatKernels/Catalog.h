@@ -14,7 +14,12 @@ constexpr int64_t kNumBlocks = kContext / 64;
 // X(name, encoding, columns, rowBytes, group, multiplier)
 #define EMBED_KERNELS(X)                                                                                               \
   X(embed_f32, f32, 40, 160, 32, 1.0f)                                                                                 \
+  X(embed_f16, f16, 40, 80, 32, 1.0f)                                                                                  \
   X(embed_i8, i8, 96, 104, 32, 1.0f)                                                                                   \
+  X(embed_i8m, i8m, 96, 108, 32, 1.0f)                                                                                 \
+  X(embed_i6, i6, 96, 80, 32, 1.0f)                                                                                    \
+  X(embed_i6_wide, i6, 256, 196, 128, 11.25f)                                                                          \
+  X(embed_i4m, i4m, 128, 72, 64, 11.25f)                                                                               \
   X(embed_i4, i4, 128, 68, 64, 11.25f)
 
 // X(name, columns, unitOffset, storesFloat, group)

@@ -85,10 +85,10 @@ TEST(FloatKernels, ChecksRefuseSpecsOutOfRange) {
             "tokens, group 32 and 100 columns");
   EXPECT_EQ(firstError(check(NormSpec{1, 0, 1e-6f, false, true, 0})),
             "norm expects at least 1 token, 1 column and a result, but got 1 tokens and 0 columns");
-  EXPECT_EQ(firstError(check(EmbedSpec{1, 64, 60, RowEncoding::i8, 32, 1.0f})),
-            "embed expects at least 1 token, 1 column and 68 bytes a row, but got 1 tokens, 64 columns and 60 bytes");
-  EXPECT_EQ(firstError(check(EmbedSpec{1, 64, 68, RowEncoding::i8, 48, 1.0f})),
-            "embed expects a group that is a multiple of 16 and divides the columns, but got group 48 and 64 columns");
+  EXPECT_EQ(firstError(check(EmbedSpec{1, 64, 60, Encoding::i8(32), 1.0f})),
+            "embed expects at least 1 token and 68 bytes a row, but got 1 tokens and 60 bytes");
+  EXPECT_EQ(firstError(check(EmbedSpec{1, 64, 68, Encoding::i8(48), 1.0f})),
+            "'embed' has group 48, expected 32, 64 or 128");
   EXPECT_EQ(firstError(check(RouterSpec{1, 4, 5})),
             "router expects at least 1 token and 1 <= top-k <= experts, but got 1 tokens, top-k 5 and 4 experts");
   EXPECT_EQ(firstError(check(CombineSpec{1, 8, 0})),

@@ -28,6 +28,11 @@ KvLayout layoutOf(const KvShape &shape, KvElement element) {
           shape.blockBytes(), shape.layerOffset, shape.regionBytes()};
 }
 
+Encoding encodingOf(llvm::StringRef name, int64_t group) {
+  std::string full = name.starts_with("f") ? name.str() : (name + "/" + llvm::Twine(group)).str();
+  return llvm::cantFail(parseEncoding(full));
+}
+
 void buildAll(KernelContext &context, ModuleOp module) {
 #define BUILD(function, name, ...)                                                                                     \
   {                                                                                                                    \
@@ -36,7 +41,7 @@ void buildAll(KernelContext &context, ModuleOp module) {
     function(context, module, #name, spec);                                                                            \
   }
 #define EMBED(name, encoding, columns, rowBytes, group, multiplier)                                                    \
-  BUILD(buildEmbed, name, EmbedSpec spec{kMaxTokens, columns, rowBytes, RowEncoding::encoding, group, multiplier})
+  BUILD(buildEmbed, name, EmbedSpec spec{kMaxTokens, columns, rowBytes, encodingOf(#encoding, group), multiplier})
   EMBED_KERNELS(EMBED)
 #define NORM(name, columns, unitOffset, storesFloat, group)                                                            \
   BUILD(buildNorm, name, NormSpec spec{kMaxTokens, columns, 1e-6f, unitOffset, storesFloat, group})

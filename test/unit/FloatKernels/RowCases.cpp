@@ -9,41 +9,60 @@ namespace {
 
 constexpr int64_t kTokens = 5;
 
+/// How a row is stored: docs/pack-format.md, "Row tables".
+struct RowKind {
+  int bits;
+  bool minimum;
+};
+
 namespace row {
-enum Encoding { f32, i8, i4 };
+constexpr RowKind f32{32, false}, f16{16, false}, i8{8, false}, i8m{8, true}, i6{6, false}, i4{4, false}, i4m{4, true};
 }
 
-void runEmbed(const char *name, KernelFunction kernel, row::Encoding encoding, int64_t columns, int64_t rowBytes,
-              int64_t group, float multiplier) {
+/// Stores one code and returns it.
+int storeCode(uint8_t *payload, int code, RowKind kind, int64_t i, int64_t columns) {
+  if (kind.bits == 8) {
+    payload[i] = (uint8_t)code;
+    return code;
+  }
+  code = kind.bits == 6 ? code % 32 : kind.minimum ? (code & 15) - 8 : code % 8;
+  payload[i / 2] |= (uint8_t)((code & 15) << (i % 2 * 4));
+  if (kind.bits == 6)
+    payload[columns / 2 + i / 32 * 8 + i % 8] |= (uint8_t)((code >> 4 & 3) << (i % 32 / 8 * 2));
+  return code;
+}
+
+void runEmbed(const char *name, KernelFunction kernel, RowKind kind, int64_t columns, int64_t rowBytes, int64_t group,
+              float multiplier) {
   Runner runner(name);
   Random random(1);
   std::vector<uint8_t> rows((size_t)(kMaxTokens * rowBytes));
   std::vector<float> out((size_t)(kMaxTokens * columns)), expected = out;
   for (int64_t t = 0; t < kTokens; ++t) {
     uint8_t *payload = rows.data() + t * rowBytes;
-    int64_t codeBytes = encoding == row::i8 ? columns : columns / 2;
+    uint16_t scale = 0, minimum = 0;
     for (int64_t i = 0; i < columns; ++i) {
-      float scale = random.value();
-      if (encoding == row::f32) {
-        std::memcpy(payload + i * 4, &scale, 4);
-        expected[t * columns + i] = scale;
+      float value = random.value(), &y = expected[t * columns + i];
+      uint16_t half = halfOf(value);
+      if (kind.bits > 8) {
+        std::memcpy(payload + i * kind.bits / 8, kind.bits == 32 ? (const void *)&value : &half, (size_t)kind.bits / 8);
+        y = kind.bits == 32 ? value : ofHalf(half);
         continue;
       }
-      uint16_t half;
       if (i % group == 0) {
-        half = halfOf(scale);
-        std::memcpy(payload + codeBytes + i / group * 2, &half, 2);
+        scale = half;
+        minimum = kind.minimum ? halfOf(random.value()) : 0;
+        uint8_t *scales = payload + columns * kind.bits / 8;
+        std::memcpy(scales + i / group * 2, &scale, 2);
+        if (kind.minimum)
+          std::memcpy(scales + columns / group * 2 + i / group * 2, &minimum, 2);
       }
-      std::memcpy(&half, payload + codeBytes + i / group * 2, 2);
-      int code = (int)(random.next() >> 40) % 255 - 127;
-      if (encoding == row::i4)
-        code = code % 8;
-      if (encoding == row::i8)
-        payload[i] = (uint8_t)code;
-      else
-        payload[i / 2] |= (uint8_t)((code & 15) << (i % 2 * 4));
-      float y = (float)code * ofHalf(half);
-      expected[t * columns + i] = multiplier != 1.0f ? y * multiplier : y;
+      int code = storeCode(payload, (int)(random.next() >> 40) % 255 - 127, kind, i, columns);
+      y = (float)code * ofHalf(scale);
+      if (kind.minimum)
+        y = y + ofHalf(minimum);
+      if (multiplier != 1.0f)
+        y = y * multiplier;
     }
   }
   call(kernel, kTokens, 0, 0, 2, rows.data(), out.data());

@@ -14,17 +14,17 @@ constexpr int64_t kTokens = 10, kTopK = 3;
 const std::vector<int32_t> kPairs{1, 5, 6, 9, 14, 17, 19, 22, 25, 29}; // one for each token
 
 struct Case {
-  WeightEncoding gate, down;
-  int64_t hidden, inner, group;
+  Encoding gate, down;
+  int64_t hidden, inner;
 };
 
 ExpertsSpec specOf(const Case &shape, LayoutFamily family) {
   auto align = [](int64_t bytes) { return (bytes + 63) / 64 * 64; };
   ExpertsSpec spec;
-  spec.gate = spec.up = {shape.inner, shape.hidden, shape.gate, shape.group, 0};
-  spec.up.offsetBytes = align(matrixBytes(spec.gate, family));
-  spec.down = {shape.hidden, shape.inner, shape.down, shape.group, spec.up.offsetBytes * 2};
-  spec.recordBytes = spec.down.offsetBytes + matrixBytes(spec.down, family);
+  spec.gate = spec.up = {shape.inner, shape.hidden, shape.gate, 0};
+  spec.up.offsetBytes = align(spec.gate.layout(family).totalBytes());
+  spec.down = {shape.hidden, shape.inner, shape.down, spec.up.offsetBytes * 2};
+  spec.recordBytes = spec.down.offsetBytes + spec.down.layout(family).totalBytes();
   spec.topK = kTopK;
   spec.maxTokens = kTokens;
   return spec;
@@ -40,7 +40,7 @@ Activations expectedHidden(const Matrix &gate, const Matrix &up, const Activatio
       float g = product(gate, x, kPairs[i] / kTopK, r);
       h.floats[kPairs[i] * inner + r] = g / (1.0f + expectedExp(-g)) * product(up, x, kPairs[i] / kTopK, r);
     }
-  if (spec.down.encoding != WeightEncoding::f32)
+  if (spec.down.encoding.isInteger())
     quantize(h);
   return h;
 }
@@ -91,22 +91,25 @@ TEST_P(ExpertsKernel, EqualsPlainLoops) {
 }
 
 std::string nameOf(const testing::TestParamInfo<std::tuple<Isa, Case>> &info) {
-  const char *names[] = {"f32", "i8", "i4"};
   auto [isa, shape] = info.param;
-  return levelName(isa) + "_" + names[(int)shape.gate] + "_" + names[(int)shape.down] + "_g" +
-         std::to_string(shape.group);
+  return levelName(isa) + "_" + identifierOf(shape.gate) + "_" + identifierOf(shape.down);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ExpertsKernel,
                          testing::Combine(testing::ValuesIn(allLevels()),
-                                          testing::Values(Case{WeightEncoding::f32, WeightEncoding::f32, 40, 50, 32},
-                                                          Case{WeightEncoding::i8, WeightEncoding::i8, 64, 96, 32},
-                                                          Case{WeightEncoding::i4, WeightEncoding::i4, 256, 128, 128},
-                                                          Case{WeightEncoding::i4, WeightEncoding::i8, 64, 128, 64})),
+                                          testing::Values(Case{Encoding::f32(), Encoding::f32(), 40, 50},
+                                                          Case{Encoding::f16(), Encoding::f16(), 40, 50},
+                                                          Case{Encoding::f16(), Encoding::f32(), 40, 50},
+                                                          Case{Encoding::i8(32), Encoding::i8(32), 64, 96},
+                                                          Case{Encoding::i4(128), Encoding::i4(128), 256, 128},
+                                                          Case{Encoding::i4(64), Encoding::i8(64), 64, 128},
+                                                          Case{Encoding::i6(32), Encoding::i6(64), 64, 128},
+                                                          Case{Encoding::i8m(32), Encoding::i6(32), 64, 96},
+                                                          Case{Encoding::i4m(64), Encoding::i4m(128), 64, 128})),
                          nameOf);
 
 TEST(ExpertsSpec, RefusesMatricesOutsideTheRecord) {
-  ExpertsSpec spec = specOf({WeightEncoding::i8, WeightEncoding::i8, 64, 64, 32}, LayoutFamily::X86);
+  ExpertsSpec spec = specOf({Encoding::i8(32), Encoding::i8(32), 64, 64}, LayoutFamily::X86);
   spec.recordBytes -= 1;
   // 64 x 64 codes and 64 x 2 half scales: 4352 bytes each.
   EXPECT_EQ(llvm::toString(check(spec, LayoutFamily::X86)),

@@ -44,6 +44,12 @@ std::string levelName(Isa isa) {
   return "";
 }
 
+std::string identifierOf(const Encoding &encoding) {
+  std::string name = nameOf(encoding);
+  auto [kind, group] = llvm::StringRef(name).split('/');
+  return group.empty() ? kind.str() : (kind + "_g" + group).str();
+}
+
 static ObjectOptions optionsOf(Isa isa) {
   switch (isa) {
   case Isa::Avx2:

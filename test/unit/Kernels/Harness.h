@@ -46,6 +46,8 @@ private:
 
 const std::vector<Isa> &allLevels();
 std::string levelName(Isa isa);
+/// "i4m_g32": the encoding as a part of a test's name.
+std::string identifierOf(const Encoding &encoding);
 
 } // namespace moec
 

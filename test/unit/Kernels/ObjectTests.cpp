@@ -21,7 +21,7 @@ llvm::Expected<llvm::SmallVector<char, 0>> objectFor(const ObjectOptions &option
   mlir::OpBuilder builder(&context);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(builder, builder.getUnknownLoc());
   KernelContext kernel{builder, builder.getUnknownLoc(), Isa::Avx2};
-  buildLinear(kernel, *module, "kernel", {{64, 64, WeightEncoding::f32, 32, 0}, 4, 32, false});
+  buildLinear(kernel, *module, "kernel", {{64, 64, Encoding::f32(), 0}, 4, 32, false});
   llvm::cantFail(lowerToLLVMDialect(*module));
   return emitObject(*module, options);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Matrices in the stored layouts, and their products by plain loops in the order of DESIGN §4.1. Compiled without
-/// contraction. Main source: docs/formats.md.
+/// contraction. Main source: docs/pack-format.md.
 #ifndef TEST_UNIT_KERNELS_PRODUCTS_H
 #define TEST_UNIT_KERNELS_PRODUCTS_H
 
@@ -12,7 +12,7 @@
 
 namespace moec {
 
-/// A matrix by meaning: f32 values, or codes with one half-precision scale for each row and group.
+/// A matrix by meaning: floats, or codes with half-precision scales, [row][encoding.numScales].
 struct Matrix {
   MatrixSpec spec;
   std::vector<float> values;
@@ -22,52 +22,47 @@ struct Matrix {
 
 inline Matrix randomMatrix(const MatrixSpec &spec, std::mt19937 &random) {
   Matrix matrix{spec, {}, {}, {}};
+  const Encoding &encoding = spec.encoding;
   int64_t count = spec.rows * spec.columns;
-  if (spec.encoding == WeightEncoding::f32) {
-    for (int64_t i = 0; i < count; ++i)
-      matrix.values.push_back((float)(random() >> 8) / 8388608.0f - 1.0f);
+  if (!encoding.isInteger()) {
+    for (int64_t i = 0; i < count; ++i) {
+      float value = (float)(random() >> 8) / 8388608.0f - 1.0f;
+      matrix.values.push_back(encoding.kind == EncodingKind::f16 ? ofHalf(halfOf(value)) : value);
+    }
     return matrix;
   }
-  int range = spec.encoding == WeightEncoding::i8 ? 255 : 15;
+  int range = encoding.maxCode() - encoding.minCode() + 1;
   for (int64_t i = 0; i < count; ++i)
-    matrix.codes.push_back((int8_t)((int)(random() % range) - range / 2));
-  // The first row has codes of one sign, the largest sum that can occur.
-  for (int64_t k = 0; k < spec.columns; ++k)
-    matrix.codes[k] = (int8_t)(range / 2);
-  for (int64_t i = 0; i < count / spec.group; ++i)
+    matrix.codes.push_back((int8_t)((int)(random() % range) + encoding.minCode()));
+  // The first rows have codes of one sign, the largest sums that can occur.
+  for (int64_t k = 0; k < spec.columns; ++k) {
+    matrix.codes[k] = (int8_t)encoding.maxCode();
+    matrix.codes[spec.columns + k] = (int8_t)encoding.minCode();
+  }
+  for (int64_t i = 0; i < spec.rows * encoding.numScales(spec.columns); ++i)
     matrix.scales.push_back((uint16_t)(random() % 0x3000)); // subnormal halves to 0.125
   return matrix;
 }
 
-/// Writes the matrix at its offset into `record`, which grows as needed.
+/// Writes the matrix at its offset into `record`, which grows as needed. One row at a time, by places that LayoutTest
+/// checks against docs/pack-format.md.
 inline void store(const Matrix &matrix, LayoutFamily family, Buffer &record) {
   const MatrixSpec &spec = matrix.spec;
-  uint64_t needed = spec.offsetBytes + matrixBytes(spec, family);
+  Layout layout = spec.layout(family);
+  uint64_t needed = spec.offsetBytes + layout.totalBytes();
   if (record.size() < needed)
     record.resize(needed, 0);
-  uint8_t *base = record.data() + spec.offsetBytes;
-  const int64_t K = spec.columns, G = spec.group;
-  if (spec.encoding == WeightEncoding::f32) {
-    for (int64_t r = 0; r < spec.rows; ++r)
-      for (int64_t k = 0; k < K; ++k)
-        std::memcpy(base + ((r / 16) * K + k) * 64 + (r % 16) * 4, &matrix.values[r * K + k], 4);
-    return;
+  const int64_t numScales = spec.encoding.numScales(spec.columns);
+  for (int64_t tile = 0; tile < layout.numRowTiles(); ++tile) {
+    int64_t first = tile * layout.rowTile(), count = std::min(layout.rowTile(), spec.rows - first);
+    llvm::MutableArrayRef<uint8_t> out(record.data() + spec.offsetBytes + tile * layout.tileBytes(),
+                                       layout.tileBytes());
+    if (spec.encoding.isInteger())
+      layout.packTile(tile, llvm::ArrayRef(matrix.codes).slice(first * spec.columns, count * spec.columns),
+                      llvm::ArrayRef(matrix.scales).slice(first * numScales, count * numScales), out);
+    else
+      layout.packTile(tile, llvm::ArrayRef(matrix.values).slice(first * spec.columns, count * spec.columns), out);
   }
-  const bool isByte = spec.encoding == WeightEncoding::i8, isArm = family == LayoutFamily::Arm64;
-  const int64_t tile = isArm ? 8 : 16, codeBytes = tile * G / (isByte ? 1 : 2), blockBytes = codeBytes + 2 * tile;
-  for (int64_t r = 0; r < spec.rows; ++r)
-    for (int64_t k = 0; k < K; ++k) {
-      uint8_t *block = base + ((r / tile) * (K / G) + k / G) * blockBytes;
-      int64_t unit = isArm ? (k % G) / 8 : (k % G) / 4;
-      int64_t nibble = isByte ? 0 : unit % 2, place = isByte ? unit : unit / 2;
-      int64_t at = isArm ? (place * 4 + (r % 8) / 2) * 16 + (r % 2) * 8 + k % 8 : place * 64 + (r % 16) * 4 + k % 4;
-      int code = matrix.codes[r * K + k] + (isArm ? 0 : isByte ? 128 : 8);
-      if (isByte)
-        block[at] = (uint8_t)code;
-      else
-        block[at] |= (uint8_t)((code & 15) << (4 * nibble));
-      std::memcpy(block + codeBytes + (r % tile) * 2, &matrix.scales[r * (K / G) + k / G], 2);
-    }
 }
 
 /// Activation rows in both forms.
@@ -90,8 +85,7 @@ inline void quantize(Activations &rows) {
 }
 
 inline Activations randomActivations(int64_t count, const MatrixSpec &spec, std::mt19937 &random) {
-  Activations rows{count, spec.columns, spec.encoding == WeightEncoding::f32 ? spec.columns : spec.group, {}, {}, {},
-                   {}};
+  Activations rows{count, spec.columns, spec.encoding.isInteger() ? spec.encoding.group : spec.columns, {}, {}, {}, {}};
   for (int64_t i = 0; i < count * spec.columns; ++i)
     rows.floats.push_back(((float)(random() >> 8) / 8388608.0f - 1.0f) * (i % 7 == 0 ? 30.0f : 1.0f));
   for (int64_t i = 0; i < rows.group; ++i)
@@ -107,7 +101,7 @@ template <class T> Buffer bytesOf(const std::vector<T> &values) {
 
 /// Appends the arguments that a kernel takes for rows that `spec` multiplies.
 inline void appendRows(std::vector<Buffer> &buffers, const Activations &rows, const MatrixSpec &spec) {
-  if (spec.encoding == WeightEncoding::f32) {
+  if (!spec.encoding.isInteger()) {
     buffers.push_back(bytesOf(rows.floats));
     return;
   }
@@ -118,9 +112,10 @@ inline void appendRows(std::vector<Buffer> &buffers, const Activations &rows, co
 
 /// Element `r` of W x for row `i` of x.
 inline float product(const Matrix &matrix, const Activations &rows, int64_t i, int64_t r) {
-  const int64_t K = matrix.spec.columns, G = matrix.spec.group;
+  const Encoding &encoding = matrix.spec.encoding;
+  const int64_t K = matrix.spec.columns, G = encoding.group, numScales = encoding.numScales(K);
   float acc = 0.0f;
-  if (matrix.spec.encoding == WeightEncoding::f32) {
+  if (!encoding.isInteger()) {
     for (int64_t k = 0; k < K; ++k)
       acc = std::fma(matrix.values[r * K + k], rows.floats[i * K + k], acc);
     return acc;
@@ -129,8 +124,11 @@ inline float product(const Matrix &matrix, const Activations &rows, int64_t i, i
     int32_t sum = 0;
     for (int64_t k = g * G; k < (g + 1) * G; ++k)
       sum += (int32_t)matrix.codes[r * K + k] * rows.codes[i * K + k];
-    float scale = ofHalf(matrix.scales[r * (K / G) + g]) * rows.scales[i * (K / G) + g];
-    acc = std::fma((float)sum, scale, acc);
+    const uint16_t *scales = &matrix.scales[r * numScales + g];
+    float scale = rows.scales[i * (K / G) + g];
+    acc = std::fma((float)sum, ofHalf(scales[0]) * scale, acc);
+    if (encoding.minimum)
+      acc = std::fma(ofHalf(scales[K / G]), (float)rows.sums[i * (K / G) + g] * scale, acc);
   }
   return acc;
 }

@@ -25,8 +25,10 @@ std::vector<Case> allCases() {
   for (LayoutFamily family : {LayoutFamily::Arm64, LayoutFamily::X86})
     for (int64_t rows : {1, 7, 8, 9, 16, 17, 40}) {
       cases.push_back({family, rows, 5, Encoding::f32()});
+      cases.push_back({family, rows, 5, Encoding::f16()});
       for (int64_t group : {32, 64, 128})
-        for (Encoding encoding : {Encoding::i8(group), Encoding::i4(group)})
+        for (Encoding encoding : {Encoding::i8(group), Encoding::i6(group), Encoding::i4(group), Encoding::i8m(group),
+                                  Encoding::i4m(group)})
           cases.push_back({family, rows, 3 * group, encoding});
     }
   return cases;
@@ -50,14 +52,20 @@ TEST(LayoutTest, EveryBitBelongsToExactlyOneValue) {
     for (int64_t row = 0; row < layout.numRowTiles() * layout.rowTile(); ++row) {
       for (int64_t k = 0; k < c.cols; ++k) {
         CodeLocation at = layout.locate(row, k);
-        if (c.encoding.kind == EncodingKind::i4)
-          take(at.byteOffset, at.nibble ? 0xf0 : 0x0f);
-        for (int i = 0; c.encoding.kind != EncodingKind::i4 && i < c.encoding.bits() / 8; ++i)
+        if (c.encoding.bits() < 8)
+          take(at.byteOffset, 0xf << at.shift);
+        if (c.encoding.bits() == 6)
+          take(at.highOffset, 3 << at.highShift);
+        for (int i = 0; i < c.encoding.bits() / 8; ++i)
           take(at.byteOffset + i, 0xff);
       }
       for (int64_t g = 0; g < layout.numGroups(); ++g) {
         take(layout.scaleOffset(row, g), 0xff);
         take(layout.scaleOffset(row, g) + 1, 0xff);
+        if (!c.encoding.minimum)
+          continue;
+        take(layout.minimumOffset(row, g), 0xff);
+        take(layout.minimumOffset(row, g) + 1, 0xff);
       }
     }
     for (int64_t i = 0; i < layout.totalBytes(); ++i)
@@ -71,12 +79,12 @@ TEST(LayoutTest, PackedRowsUnpackToTheSameCodesAndScales) {
     if (!c.encoding.isInteger())
       continue;
     Layout layout = layoutOf(c);
-    int max = c.encoding.maxCode();
-    int64_t groups = layout.numGroups(), tileRows = layout.rowTile();
+    int numCodes = c.encoding.maxCode() - c.encoding.minCode() + 1;
+    int64_t groups = c.encoding.numScales(c.cols), tileRows = layout.rowTile();
     std::vector<int8_t> codes(c.rows * c.cols);
     std::vector<uint16_t> scales(c.rows * groups);
     for (int8_t &code : codes)
-      code = static_cast<int8_t>(int(random() % (2 * max + 1)) - max);
+      code = static_cast<int8_t>(int(random() % numCodes) + c.encoding.minCode());
     for (uint16_t &scale : scales)
       scale = static_cast<uint16_t>(random());
     std::vector<uint8_t> bytes(layout.totalBytes(), 0xaa);
@@ -95,8 +103,10 @@ TEST(LayoutTest, PackedRowsUnpackToTheSameCodesAndScales) {
         ASSERT_EQ(rowCodes[k], expected) << nameOf(c.encoding) << " row " << row << " k " << k;
         CodeLocation at = layout.locate(row, k);
         int stored = bytes[at.byteOffset];
-        int shown = c.encoding.kind == EncodingKind::i4 ? stored >> (4 * at.nibble) & 0xf : stored;
-        ASSERT_EQ(shown, (expected + layout.codeBias()) & (c.encoding.kind == EncodingKind::i4 ? 0xf : 0xff));
+        int shown = c.encoding.bits() < 8 ? stored >> at.shift & 0xf : stored;
+        if (c.encoding.bits() == 6)
+          shown |= (bytes[at.highOffset] >> at.highShift & 3) << 4;
+        ASSERT_EQ(shown, (expected + layout.codeBias()) & ((1 << c.encoding.bits()) - 1));
       }
       for (int64_t g = 0; g < groups; ++g)
         ASSERT_EQ(rowScales[g], row < c.rows ? scales[row * groups + g] : 0);
@@ -105,19 +115,22 @@ TEST(LayoutTest, PackedRowsUnpackToTheSameCodesAndScales) {
 }
 
 TEST(LayoutTest, FloatRowsRoundTripWithZeroPadding) {
-  Layout layout = layoutOf({LayoutFamily::Arm64, 17, 5, Encoding::f32()});
-  ASSERT_EQ(layout.totalBytes(), 2 * 5 * 64);
-  std::vector<float> values(17 * 5);
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] = float(i) + 0.5f;
-  std::vector<uint8_t> bytes(layout.totalBytes(), 0xaa);
-  layout.packTile(0, llvm::ArrayRef(values).take_front(80), llvm::MutableArrayRef(bytes).take_front(320));
-  layout.packTile(1, llvm::ArrayRef(values).drop_front(80), llvm::MutableArrayRef(bytes).drop_front(320));
-  std::vector<float> row(5);
-  for (int64_t r = 0; r < 32; ++r) {
-    layout.unpackRow(bytes, r, row);
-    for (int64_t k = 0; k < 5; ++k)
-      EXPECT_EQ(row[k], r < 17 ? values[r * 5 + k] : 0.0f);
+  for (Encoding encoding : {Encoding::f32(), Encoding::f16()}) {
+    Layout layout = layoutOf({LayoutFamily::Arm64, 17, 5, encoding});
+    int64_t tile = 5 * 16 * encoding.bits() / 8;
+    ASSERT_EQ(layout.totalBytes(), 2 * tile);
+    std::vector<float> values(17 * 5);
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = float(i) + 0.5f; // exact in f16
+    std::vector<uint8_t> bytes(layout.totalBytes(), 0xaa);
+    layout.packTile(0, llvm::ArrayRef(values).take_front(80), llvm::MutableArrayRef(bytes).take_front(tile));
+    layout.packTile(1, llvm::ArrayRef(values).drop_front(80), llvm::MutableArrayRef(bytes).drop_front(tile));
+    std::vector<float> row(5);
+    for (int64_t r = 0; r < 32; ++r) {
+      layout.unpackRow(bytes, r, row);
+      for (int64_t k = 0; k < 5; ++k)
+        EXPECT_EQ(row[k], r < 17 ? values[r * 5 + k] : 0.0f);
+    }
   }
 }
 
@@ -127,7 +140,7 @@ TEST(LayoutTest, OffsetsAreThoseOfTheFormat) {
   Layout arm = layoutOf({LayoutFamily::Arm64, 16, 64, Encoding::i4(32)});
   EXPECT_EQ(arm.blockBytes(), 144);
   EXPECT_EQ(arm.locate(11, 45).byteOffset, 461);
-  EXPECT_EQ(arm.locate(11, 45).nibble, 1);
+  EXPECT_EQ(arm.locate(11, 45).shift, 4);
   EXPECT_EQ(arm.scaleOffset(11, 1), 432 + 128 + 3 * 2);
   // x86 i8, K = 64, G = 32: B = 16 * 32 + 32 = 544. Row 18, k 45: tile 1, group 1, word 3,
   // (1 * 2 + 1) * 544 + 3 * 64 + 2 * 4 + 1 = 1632 + 201 = 1833.
@@ -136,10 +149,23 @@ TEST(LayoutTest, OffsetsAreThoseOfTheFormat) {
   EXPECT_EQ(x86.locate(18, 45).byteOffset, 1833);
   EXPECT_EQ(x86.scaleOffset(18, 1), 1632 + 512 + 2 * 2);
   EXPECT_EQ(x86.codeBias(), 128);
+  // arm64 i6, K = 128, G = 64: B = 6 * 64 + 16 = 400. Row 11, k 109: tile 1, group 1, slice 1 of 192 bytes, chunk
+  // (109 % 32) / 8 = 1, pair 1: (1 * 2 + 1) * 400 + 192 + (0 * 4 + 1) * 16 + 8 + 5 = 1421, high half; high bits behind
+  // the 128 bytes of low halves: 1392 + 128 + 1 * 16 + 8 + 5 = 1549, bits 2 and 3.
+  CodeLocation six = layoutOf({LayoutFamily::Arm64, 16, 128, Encoding::i6(64)}).locate(11, 109);
+  EXPECT_EQ(std::tuple(six.byteOffset, six.shift, six.highOffset, six.highShift), std::tuple(1421, 4, 1549, 2));
+  // x86 i6: B = 12 * 64 + 32 = 800. Row 18, k 109: word 3 of slice 1 of 384 bytes: (1 * 2 + 1) * 800 + 384 + 64 + 2 * 4
+  // + 1 = 2857, high half; high bits behind the 256 bytes of low halves: 2784 + 256 + 0 * 64 + 9 = 3049, bits 6 and 7.
+  CodeLocation wide = layoutOf({LayoutFamily::X86, 32, 128, Encoding::i6(64)}).locate(18, 109);
+  EXPECT_EQ(std::tuple(wide.byteOffset, wide.shift, wide.highOffset, wide.highShift), std::tuple(2857, 4, 3049, 6));
+  // x86 i4 with a minimum: B = 8 * 32 + 64 = 320; minima behind the 32 bytes of scales.
+  Layout minimum = layoutOf({LayoutFamily::X86, 32, 64, Encoding::i4m(32)});
+  EXPECT_EQ(minimum.scaleOffset(18, 1), 3 * 320 + 256 + 2 * 2);
+  EXPECT_EQ(minimum.minimumOffset(18, 1), 3 * 320 + 256 + 32 + 2 * 2);
 }
 
 TEST(LayoutTest, RefusesGroupsThatDoNotDivide) {
   auto layout = Layout::create(LayoutFamily::X86, 4, 96, Encoding::i4(64), "model.w");
   EXPECT_EQ(llvm::toString(layout.takeError()),
-            "'model.w' has 96 columns, which group 64 does not divide; choose a group that does, or f32");
+            "'model.w' has 96 columns, which group 64 does not divide; choose a group that does, or f16");
 }

@@ -104,5 +104,5 @@ TEST(PackPlanTest, RefusesWhatCannotBeWritten) {
   cantFail(twice.addExpert(1, 1, {matrix("g"), matrix("u"), matrix("d")}));
   EXPECT_EQ(llvm::toString(twice.finish()), "expert 1 of layer 1 stands in the pack twice or has a negative number");
   EXPECT_EQ(llvm::toString(twice.addResident("w", 4, 48, Encoding::i4(32)).takeError()),
-            "'w' has 48 columns, which group 32 does not divide; choose a group that does, or f32");
+            "'w' has 48 columns, which group 32 does not divide; choose a group that does, or f16");
 }

@@ -20,7 +20,7 @@ struct Row {
 };
 
 llvm::Expected<Row> quantize(llvm::ArrayRef<float> values, Encoding encoding) {
-  Row row{std::vector<int8_t>(values.size()), std::vector<uint16_t>(values.size() / encoding.group)};
+  Row row{std::vector<int8_t>(values.size()), std::vector<uint16_t>(encoding.numScales(values.size()))};
   if (llvm::Error error = quantizeRow(values, encoding, "model.w", 3, row.codes, row.scales))
     return std::move(error);
   return row;
@@ -43,7 +43,7 @@ TEST(QuantizeTest, CodesAreRelativeToTheRoundedScale) {
 TEST(QuantizeTest, FollowsTheFormulaForRandomRows) {
   std::mt19937 random(5);
   std::normal_distribution<float> normal;
-  for (Encoding encoding : {Encoding::i8(32), Encoding::i8(128), Encoding::i4(32), Encoding::i4(64)})
+  for (Encoding encoding : {Encoding::i8(32), Encoding::i8(128), Encoding::i6(32), Encoding::i4(32), Encoding::i4(64)})
     for (float size : {1e-8f, 1e-6f, 1e-3f, 1.0f, 1e4f}) {
       std::vector<float> values(256), back(256);
       for (float &value : values)
@@ -80,7 +80,7 @@ TEST(QuantizeTest, ValuesThatAreNotFiniteAreNamed) {
   EXPECT_EQ(llvm::toString(quantize(values, Encoding::i8(32)).takeError()),
             "'model.w' has the value infinity in row 3, column 33, expected finite weights");
   values[33] = -NAN;
-  EXPECT_EQ(llvm::toString(checkFinite(values, "model.w", 9)),
+  EXPECT_EQ(llvm::toString(checkFloats(values, Encoding::f16(), "model.w", 9)),
             "'model.w' has the value nan in row 9, column 33, expected finite weights");
 }
 
@@ -92,4 +92,33 @@ TEST(QuantizeTest, ScaleBeyondHalfIsNamed) {
   EXPECT_EQ(llvm::toString(quantize(values, Encoding::i4(32)).takeError()),
             "'model.w' has the absolute maximum 458752.000000 in row 3, group 1, expected at most 65504 times 7 so "
             "that its f16 scale is finite; store it as f32");
+}
+
+TEST(QuantizeTest, FloatBeyondHalfIsNamed) {
+  std::vector<float> values(64, -65519.0f); // rounds to -65504
+  EXPECT_FALSE(bool(checkFloats(values, Encoding::f16(), "model.w", 3)));
+  values[40] = -65520.0f; // halfway to the next, which is infinity
+  EXPECT_FALSE(bool(checkFloats(values, Encoding::f32(), "model.w", 3)));
+  EXPECT_EQ(llvm::toString(checkFloats(values, Encoding::f16(), "model.w", 3)),
+            "'model.w' has the value -65520.000000 in row 3, column 40, expected at most 65504, the largest f16; store "
+            "it as f32");
+}
+
+TEST(QuantizeTest, EdgesOfEverySymmetricKind) {
+  for (Encoding encoding : {Encoding::i8(32), Encoding::i6(32), Encoding::i4(32)}) {
+    std::vector<float> values(32, 0.0f), back(32);
+    Row zeros = cantFail(quantize(values, encoding));
+    EXPECT_EQ(zeros.scales[0], 0);
+    values.assign(32, 1e-39f); // denormal f32
+    EXPECT_EQ(cantFail(quantize(values, encoding)).codes, std::vector<int8_t>(32, 0));
+    values.assign(32, -0.75f); // a constant is the outermost code
+    EXPECT_EQ(cantFail(quantize(values, encoding)).codes, std::vector<int8_t>(32, int8_t(-encoding.maxCode())));
+    values.assign(32, 0.01f);
+    values[3] = 1e4f;
+    Row outlier = cantFail(quantize(values, encoding));
+    dequantizeRow(outlier.codes, outlier.scales, encoding, back);
+    EXPECT_EQ(outlier.codes[3], encoding.maxCode());
+    EXPECT_NEAR(back[3], 1e4f, 5.0f); // 2^-11 of the value, from rounding the scale
+    EXPECT_EQ(outlier.codes[4], 0);
+  }
 }
