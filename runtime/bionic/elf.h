@@ -18,6 +18,9 @@
 #define EM_X86_64 62
 #define EM_AARCH64 183
 #define PT_LOAD 1
+#define PT_DYNAMIC 2
+#define DT_NEEDED 1
+#define DT_STRTAB 5
 
 struct Elf64_Ehdr {
   unsigned char e_ident[EI_NIDENT];
@@ -47,6 +50,14 @@ struct Elf64_Phdr {
   uint64_t p_align;
 };
 
-static_assert(sizeof(Elf64_Ehdr) == 64 && sizeof(Elf64_Phdr) == 56);
+struct Elf64_Dyn {
+  int64_t d_tag;
+  union {
+    uint64_t d_val;
+    uint64_t d_ptr;
+  } d_un;
+};
+
+static_assert(sizeof(Elf64_Dyn) == 16 && sizeof(Elf64_Ehdr) == 64 && sizeof(Elf64_Phdr) == 56);
 
 #endif

@@ -48,6 +48,43 @@ void printQuoted(const char *text) {
   fputc('\'', stderr);
 }
 
+constexpr bool kOnAndroid =
+#if defined(__ANDROID__)
+    true;
+#else
+    false;
+#endif
+
+/// Whether the library asks for Android's C library, which is called libc.so, without a number. The name is looked up
+/// where the first segment lies in the file as in memory, which moec's linker sees to.
+bool asksForAndroid(FILE *file, const Elf64_Ehdr &header) {
+  Elf64_Phdr segment = {};
+  for (unsigned i = 0; i < header.e_phnum && segment.p_type != PT_DYNAMIC; ++i)
+    if (fseek(file, static_cast<long>(header.e_phoff + i * sizeof(segment)), SEEK_SET) != 0 ||
+        fread(&segment, sizeof(segment), 1, file) != 1)
+      return false;
+  uint64_t strings = 0, name = UINT64_MAX;
+  Elf64_Dyn entry = {};
+  bool isRead = segment.p_type == PT_DYNAMIC && fseek(file, static_cast<long>(segment.p_offset), SEEK_SET) == 0;
+  for (uint64_t i = 0; isRead && i < segment.p_filesz / sizeof(entry) && fread(&entry, sizeof(entry), 1, file) == 1;
+       ++i) {
+    strings = entry.d_tag == DT_STRTAB ? entry.d_un.d_ptr : strings;
+    name = entry.d_tag == DT_NEEDED && name == UINT64_MAX ? entry.d_un.d_val : name;
+  }
+  char text[8] = {};
+  return name < LONG_MAX / 2 && strings < LONG_MAX / 2 &&
+         fseek(file, static_cast<long>(strings + name), SEEK_SET) == 0 && fread(text, sizeof(text), 1, file) == 1 &&
+         memcmp(text, "libc.so", sizeof(text)) == 0;
+}
+
+bool androidError(const Options &options) {
+  const char *path = options.libraryPath;
+  int stem = static_cast<int>(strlen(path));
+  stem -= stem > 3 && strcmp(path + stem - 3, ".so") == 0 ? 3 : 0;
+  return printError("%s is for Android, this is another system; run it on a phone with %.*s.run/run-on-device.sh", path,
+                    stem, path);
+}
+
 bool foreignError(const Options &options, unsigned machine) {
   printError("%s is for %s, this machine is %s", options.libraryPath, machineName(machine), machineName(kOwnMachine));
   if (machine == EM_AARCH64) {
@@ -99,9 +136,12 @@ bool checkOpened(const Options &options, FILE *file) {
                       sizeBytes < sizeof(header) ? "a file that is too short" : "another format");
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_type != ET_DYN)
     return printError("%s is not a compiled model: expected a 64-bit little-endian shared library", path);
+  bool isComplete = isWhole(file, header, sizeBytes);
+  if (!kOnAndroid && isComplete && asksForAndroid(file, header))
+    return androidError(options);
   if (header.e_machine != kOwnMachine)
     return foreignError(options, header.e_machine);
-  if (!isWhole(file, header, sizeBytes))
+  if (!isComplete)
     return printError("%s is cut short: its headers name bytes behind its end at %llu; compile or copy it again", path,
                       static_cast<unsigned long long>(sizeBytes));
   return true;
