@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 extern "C" {
+void *malloc(size_t sizeBytes); // named by xxhash.h, never called
 void *realloc(void *block, size_t sizeBytes);
 void free(void *block);
 int posix_memalign(void **block, size_t alignment, size_t sizeBytes);
