@@ -68,10 +68,13 @@ LogicalResult SourceAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
 }
 
 LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t kvHeads, int64_t qkDim,
-                                int64_t vDim, int64_t capacity, Type elem, int64_t window) {
-  if (kvHeads < 1 || qkDim < 1 || vDim < 1 || capacity < 1 || window < 0)
+                                int64_t vDim, int64_t capacity, Type elem, int64_t window, int64_t sinks) {
+  if (kvHeads < 1 || qkDim < 1 || vDim < 1 || capacity < 1)
     return emitError() << "expects positive sizes, but got kv_heads " << kvHeads << ", qk_dim " << qkDim << ", v_dim "
-                       << vDim << ", capacity " << capacity << ", window " << window;
+                       << vDim << ", capacity " << capacity;
+  if (window < 0 || window > capacity || sinks < 0 || sinks >= capacity || (sinks && !window))
+    return emitError() << "expects a window up to the capacity " << capacity
+                       << " and, with one, fewer sinks than that, but got window " << window << " and sinks " << sinks;
   if (!elem.isF32() && !elem.isF16() && !elem.isInteger(8) && !elem.isInteger(4))
     return emitError() << "expects elements f32, f16, i8 or i4, but got " << elem;
   return success();

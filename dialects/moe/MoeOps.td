@@ -147,7 +147,10 @@ def Moe_CacheAppendOp : Moe_Op<"cache_append", [Pure, AllTypesMatch<["cache", "u
   let summary = "writes keys and values of new tokens into a cache";
   let description = [{
     The result holds what `cache` held, and k[t], v[t] at position + t. With `elem = i8` each (token, head) gets
-    scale = max|x| / 127 and codes roundeven(x · (127 / max|x|)); f16 rounds to nearest even.
+    scale = max|x| / 127 and codes roundeven(x · (127 / max|x|)); f16 rounds to nearest even. `i4` transforms each key by
+    normalized Hadamard matrices of the largest power of two that divides qk_dim, and gives each key and each group of 32
+    columns of a value scale = f16(max|x| / 7), at most 65504, and codes roundeven(x · (1 / scale)) cut to -7 … 7.
+    Source: Ashkboos et al., "QuaRot: Outlier-Free 4-Bit Inference in Rotated LLMs", arXiv:2404.00456.
 
     - (C1) k is [T, kv_heads · qk_dim] and v is [T, kv_heads · v_dim]
     - (C2) the cache value has one use: caches are linear
@@ -167,8 +170,9 @@ def Moe_AttentionOp : Moe_Op<"attention", [Pure, AllTypesMatch<["cache", "update
   let summary = "causal grouped-query attention over a cache";
   let description = [{
     The tokens' keys and values are already in the cache. Query head h attends with KV head h / (heads / kv_heads) to the
-    positions 0 … position + t: o = softmax(scale · q kᵀ) v, in blocks of 64 positions with online softmax, in spans of
-    512 positions merged in ascending order (rule N6). The cache is passed on because it is linear.
+    positions 0 … position + t, or to those of them that the cache's window shows: o = softmax(scale · q kᵀ) v, in blocks
+    of 64 positions with online softmax, in spans of 512 positions merged in ascending order (rule N6). With `i4` keys q
+    is transformed like them. The cache is passed on because it is linear.
     Source: Ainslie et al., "GQA", 2023; Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018.
 
     - (C1) kv_heads divides heads; q is [T, heads · qk_dim] and o is [T, heads · v_dim]

@@ -15,12 +15,14 @@ class Moe_Type<string cppName, string typeMnemonic> : TypeDef<Moe_Dialect, cppNa
 def Moe_CacheType : Moe_Type<"Cache", "cache"> {
   let summary = "KV cache of one layer";
   let description = [{
-    Keys and values of up to `capacity` positions. `elem` is how they are kept: `f32`, `f16`, or `i8` with one scale per
-    (token, head); `window` > 0 keeps the last `window` positions only. A cache is linear: each value is used once.
+    Keys and values of up to `capacity` positions. `elem` is how they are kept: `f32`, `f16`, `i8` with one scale per
+    (token, head), or `i4`: keys transformed by a Hadamard matrix with one scale per (token, head), values with one per
+    (token, head, 32 columns), see lib/Plan/KvLayout.h. With `window` > 0 a token at position p sees the positions q <= p
+    with q > p - window or q < `sinks`. A cache is linear: each value is used once.
 
     Example: `!moe.cache<kv_heads = 2, qk_dim = 32, v_dim = 32, capacity = 1024, elem = i8>`
   }];
-  let parameters = (ins "int64_t":$kv_heads, "int64_t":$qk_dim, "int64_t":$v_dim, "int64_t":$capacity, "::mlir::Type":$elem, DefaultValuedParameter<"int64_t", "0">:$window);
+  let parameters = (ins "int64_t":$kv_heads, "int64_t":$qk_dim, "int64_t":$v_dim, "int64_t":$capacity, "::mlir::Type":$elem, DefaultValuedParameter<"int64_t", "0">:$window, DefaultValuedParameter<"int64_t", "0">:$sinks);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

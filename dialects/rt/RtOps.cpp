@@ -37,6 +37,14 @@ LogicalResult KvOp::verify() {
   return verifyOffset(*this, getOffset());
 }
 
+LogicalResult KvWindowOp::verify() {
+  // (C1)
+  MemRefType type = getView().getType();
+  if (type.getShape() != ArrayRef<int64_t>({4}) || !type.getElementType().isInteger(32))
+    return emitOpError("expects a view memref<4xi32>, but got ") << type;
+  return success();
+}
+
 LogicalResult ReadRowsOp::verify() {
   // (C1)
   if (!isBytes(getDestination().getType()))
@@ -70,9 +78,9 @@ static KindNeeds needsOf(Kind kind) {
   case Kind::linear:
     return {2, 1, {"rows", "columns", "encoding", "residual"}};
   case Kind::rope_append:
-    return {5, 1, {"heads", "kv_heads", "qk_dim", "v_dim", "dim", "eps", "norms", "elem", "block_bytes"}};
+    return {6, 1, {"heads", "kv_heads", "qk_dim", "v_dim", "dim", "eps", "norms", "elem", "block_bytes"}};
   case Kind::attention:
-    return {2, 1, {"heads", "kv_heads", "qk_dim", "v_dim", "scale", "elem", "block_bytes"}};
+    return {3, 1, {"heads", "kv_heads", "qk_dim", "v_dim", "scale", "elem", "block_bytes"}};
   case Kind::route:
     return {1, 2, {"experts", "k", "score", "renormalize", "renorm_eps", "factor"}};
   case Kind::gate_up:

@@ -46,8 +46,8 @@ def Rt_ResidentOp : Rt_Op<"resident", [Pure]> {
 def Rt_KvOp : Rt_Op<"kv", [Pure]> {
   let summary = "a view of the session's KV cache for one layer";
   let description = [{
-    The KV region from byte `offset`, the place of a layer in the first block: block b, of 64 positions and all layers,
-    lies b times the block size further on.
+    The KV region from byte `offset`, the place of a layer in the first block: physical block b, of 64 positions and all
+    layers, lies b times the block size further on.
 
     - (C1) the view is one-dimensional and of bytes, the offset a multiple of 64, from 0
 
@@ -56,6 +56,21 @@ def Rt_KvOp : Rt_Op<"kv", [Pure]> {
   let arguments = (ins Rt_ContextType:$ctx, I64Attr:$offset);
   let results = (outs Rt_View:$view);
   let assemblyFormat = "$ctx `[` $offset `]` attr-dict `:` type($view)";
+}
+
+def Rt_KvWindowOp : Rt_Op<"kv_window", [Pure]> {
+  let summary = "a view of the numbers that say which positions are seen and where blocks lie";
+  let description = [{
+    window, sinks, sink_blocks and ring_blocks of the session (`moert_kv_window` of include/moert/KvWindow.h). They are
+    known at run time only: a session may have a smaller window than was compiled.
+
+    - (C1) the view is memref<4xi32>
+
+    Example: `%window = rt.kv_window %context : memref<4xi32>`
+  }];
+  let arguments = (ins Rt_ContextType:$ctx);
+  let results = (outs Rt_View:$view);
+  let assemblyFormat = "$ctx attr-dict `:` type($view)";
 }
 
 def Rt_ReadRowsOp : Rt_Op<"read_rows"> {
@@ -96,8 +111,8 @@ def Rt_ComputeOp : Rt_Op<"compute", [AttrSizedOperandSegments]> {
     | norm | x, weight | [y] [codes, scales, sums] | eps, unit_offset, group, emit_float |
     | quantize | x | codes, scales, sums | group |
     | linear | weight, x or (codes, scales, sums), [residual] | y | rows, columns, encoding, residual |
-    | rope_append | q, k, v, [q_norm, k_norm], cos, sin | kv | heads, kv_heads, qk_dim, v_dim, dim, eps, norms, elem, block_bytes |
-    | attention | q, kv | o | heads, kv_heads, qk_dim, v_dim, scale, elem, block_bytes |
+    | rope_append | q, k, v, [q_norm, k_norm], cos, sin, window | kv | heads, kv_heads, qk_dim, v_dim, dim, eps, norms, elem, block_bytes |
+    | attention | q, kv, window | o | heads, kv_heads, qk_dim, v_dim, scale, elem, block_bytes |
     | route | logits | ids, weights | experts, k, score, renormalize, renorm_eps, factor |
     | gate_up | record, pairs, x or (codes, scales, sums) | h or (codes, scales, sums) | inner, hidden, encoding, down_group, gate_offset, up_offset, top_k |
     | down | record, pairs, h or (codes, scales, sums) | y | inner, hidden, encoding, down_offset, top_k |

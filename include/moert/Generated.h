@@ -7,6 +7,8 @@
 #ifndef MOERT_GENERATED_H
 #define MOERT_GENERATED_H
 
+#include "moert/KvWindow.h"
+
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -14,7 +16,7 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A `.so` and a runtime archive of different versions are refused at link time.
-#define MOERT_GENERATED_ABI_VERSION 1u
+#define MOERT_GENERATED_ABI_VERSION 2u
 
 /// CPU features that generated code may need (bits of `moert_model_descriptor::features_required`).
 enum {
@@ -52,11 +54,12 @@ typedef struct moert_context {
   int64_t position;                /* 16 absolute position of the first token; for head: first row */
   uint8_t *arena;                  /* 24 activations, 64-byte aligned */
   const uint8_t *resident;         /* 32 resident weights, 64-byte aligned */
-  uint8_t *kv;                     /* 40 KV cache: block b (64 positions, all layers) at b * kv_block_bytes */
+  uint8_t *kv;                     /* 40 KV cache: physical block b (64 positions, all layers) at b * kv_block_bytes */
   uint8_t *state;                  /* 48 recurrent state */
   const int32_t *tokens;           /* 56 [n] token ids, already checked against the vocabulary */
   moert_wave wave;                 /* 64 set by next_wave */
   void *runtime;                   /* 96 opaque */
+  moert_kv_window kv_window;       /* 104 which positions are seen, and where their blocks lie */
 } moert_context;
 
 /// Calls that generated code makes. All return 0 or a negative `-moert_status`; non-zero leaves the entry function.
@@ -147,13 +150,15 @@ typedef struct moert_model_descriptor {
   moert_entry decode;  /* the same for n = 1 */
   moert_entry head;    /* logits of hidden rows [position, position + n), n <= head_rows */
   const char *report_json;
+  uint32_t window; /* compiled attention window in positions; 0 = none */
+  uint32_t sinks;  /* first positions that are always seen */
 } moert_model_descriptor;
 
 #ifdef __cplusplus
 }
 static_assert(sizeof(void *) == 8, "64-bit targets only");
-static_assert(sizeof(moert_wave) == 32 && sizeof(moert_context) == 104 && sizeof(moert_calls) == 56);
+static_assert(sizeof(moert_wave) == 32 && sizeof(moert_context) == 120 && sizeof(moert_calls) == 56);
 static_assert(sizeof(moert_plan_table) == 64 && sizeof(moert_streamed_table) == 16);
-static_assert(sizeof(moert_model_descriptor) == 272);
+static_assert(sizeof(moert_model_descriptor) == 280);
 #endif
 #endif

@@ -53,6 +53,9 @@ typedef struct moert_open_options {
   uint64_t budget_bytes; /* 0 = the default stored at compile time */
   uint32_t context;      /* 0 = compiled context; else <= it */
   uint32_t max_sessions; /* sessions the budget makes room for; 0 = 1 */
+  uint32_t window;       /* a token sees the last `window` positions; 0 = as compiled (by default all); never more KV
+                            memory than compiled */
+  uint32_t sinks;        /* with a window: first positions that are always seen; 0 = as compiled */
 } moert_open_options;
 
 /// Bytes by class, for the options given. `plan_bytes` is the most that this library adds to the process.
@@ -63,7 +66,7 @@ typedef struct moert_plan_info {
   uint64_t planned_bytes; /* what will be used under that budget, <= budget_bytes */
   uint64_t resident_bytes;
   uint64_t arena_bytes;
-  uint64_t kv_bytes; /* at full context */
+  uint64_t kv_bytes; /* at full context, or of the window */
   uint64_t state_bytes;
   uint64_t slot_bytes;  /* size of one page slot */
   uint64_t num_slots;   /* page slots under that budget */

@@ -38,7 +38,9 @@ flags of compile:
                         NAME@linux-gnu or NAME@android chooses the platform of an ARM64 target
   --quant PRESET        f32, f16, int8, int6, int4, int8m, int4m or mixed (default): weights
   --group N             auto (default, 32), 32, 64 or 128 values share a scale
-  --kv ELEM             f32, f16 or int8: the KV cache; default int8; as --quant with f32 and f16
+  --kv ELEM             f32, f16, int8 or int4: the KV cache; default int8; as --quant with f32 and f16
+  --window N            a token sees the last N positions, its own included; default: all
+  --sinks N             with --window: the first N positions are always seen; default 0
   --context N           positions of a session; default: what the model was made for
   --chunk N             most tokens in one step of prefill; default 64
   --memory SIZE         default budget stored in the .so; default: everything resident
@@ -111,6 +113,8 @@ llvm::Error checkCompile(const CompileOptions &options, const std::vector<std::s
   if (options.chunk && options.context && *options.chunk > *options.context)
     return fault("--chunk is " + llvm::Twine(*options.chunk) + ", expects at most --context " +
                  llvm::Twine(*options.context));
+  if (options.sinks && !options.window && !options.from)
+    return fault("--sinks needs --window: without one every position is seen");
   return llvm::Error::success();
 }
 
@@ -122,8 +126,10 @@ int runCompile(llvm::ArrayRef<llvm::StringRef> words, llvm::StringRef program) {
   std::vector<Flag> flags = {text("--target", targets),
                              choice("--quant", "f32|f16|int8|int6|int4|int8m|int4m|mixed", options.quant),
                              choice("--group", "auto|32|64|128", options.group),
-                             choice("--kv", "f32|f16|int8", options.kv),
+                             choice("--kv", "f32|f16|int8|int4", options.kv),
                              number("--context", 1, kMaxContext, [&](uint64_t value) { options.context = value; }),
+                             number("--window", 1, kMaxContext, [&](uint64_t value) { options.window = value; }),
+                             number("--sinks", 0, kMaxContext, [&](uint64_t value) { options.sinks = value; }),
                              number("--chunk", 1, kMaxChunk, [&](uint64_t value) { options.chunk = value; }),
                              size("--memory", [&](uint64_t value) { options.memoryBytes = value; }),
                              size("--part-size", [&](uint64_t value) { options.partBytes = value; }),

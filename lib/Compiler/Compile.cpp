@@ -104,6 +104,8 @@ llvm::Expected<OwningOpRef<ModuleOp>> Compiler::importModel(const TargetDescript
   GraphOptions graph;
   graph.context = options.context.value_or(0);
   graph.maxChunk = options.chunk.value_or(64);
+  graph.window = options.window.value_or(0);
+  graph.sinks = options.sinks.value_or(0);
   auto module = buildQwen3MoeModule(context, *checkpoint, graph);
   if (!module)
     return module.takeError();

@@ -19,6 +19,7 @@ struct CompileOptions {
   std::vector<std::string> targets;
   std::string quant, group, kv;
   std::optional<uint64_t> context, memoryBytes, chunk;
+  std::optional<uint64_t> window, sinks;
   std::optional<Phase> to, from;
   std::string fromFile;
   std::string dumpFolder;

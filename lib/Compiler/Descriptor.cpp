@@ -33,6 +33,8 @@ DescriptorContent describeModule(ModuleOp module) {
   d.num_experts = model("num_experts");
   d.top_k = model("top_k");
   d.context = static_cast<uint32_t>(plan("kv_capacity"));
+  d.window = static_cast<uint32_t>(plan("kv_window"));
+  d.sinks = static_cast<uint32_t>(plan("kv_sinks"));
   d.max_chunk = static_cast<uint32_t>(plan("chunk"));
   d.head_rows = static_cast<uint32_t>(plan("head_rows"));
   d.hidden_offset = plan("hidden_offset");
@@ -162,6 +164,8 @@ OwningOpRef<ModuleOp> buildDescriptorModule(MLIRContext &context, const Descript
     for (llvm::StringRef name : {"prefill", "decode", "head"})
       fields.pointer(name);
     fields.pointer(report);
+    for (uint32_t value : {d.window, d.sinks})
+      fields.integer(32, value);
   };
   Block scratch;
   OpBuilder scratchBuilder(&context);

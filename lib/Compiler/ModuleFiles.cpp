@@ -154,6 +154,11 @@ llvm::Error checkResumed(ModuleOp module, const CompileOptions &options, llvm::S
       integerOf(module, "rt.plan", "kv_capacity"))
     return differs("--context", std::to_string(*options.context),
                    std::to_string(integerOf(module, "rt.plan", "kv_capacity")));
+  for (auto [flag, key, given] :
+       {std::tuple("--window", "moe.window", options.window), std::tuple("--sinks", "moe.sinks", options.sinks)})
+    if (auto recorded = module->getAttrOfType<IntegerAttr>(key);
+        given && recorded && recorded.getInt() != static_cast<int64_t>(*given))
+      return differs(flag, std::to_string(*given), std::to_string(recorded.getInt()));
   return llvm::Error::success();
 }
 

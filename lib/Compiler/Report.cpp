@@ -55,6 +55,8 @@ std::string writeReport(ModuleOp module, const PackPlan &pack, const moert_plan_
       .set("group", textOf(module, "moe.options", "group"))
       .set("kv", textOf(module, "moe.options", "kv"))
       .set("context", integerOf(module, "rt.plan", "kv_capacity"))
+      .set("window", integerOf(module, "rt.plan", "kv_window"))
+      .set("sinks", integerOf(module, "rt.plan", "kv_sinks"))
       .set("chunk", integerOf(module, "rt.plan", "chunk"))
       .set("plan_bytes", plan.plan_bytes)
       .set("min_bytes", plan.min_bytes)
@@ -91,7 +93,10 @@ llvm::Expected<std::string> formatReport(llvm::StringRef json) {
   };
   auto size = [&](const Json *value) { return formatSize(value ? value->asUint64().value_or(0) : 0); };
   stream << "model " << show("model") << ", target " << show("target") << ", weights " << show("quant") << ", KV cache "
-         << show("kv") << ", context " << show("context") << ", chunk " << show("chunk") << "\n";
+         << show("kv") << ", context " << show("context") << ", chunk " << show("chunk");
+  if (show("window") != "0")
+    stream << ", window " << show("window") << " with " << show("sinks") << " sinks";
+  stream << "\n";
   stream << "memory plan (estimated from the compiled tables; the budget with every expert resident)\n";
   for (const JsonMember &member : classes->asObject()->members())
     stream << "  " << llvm::left_justify(member.key, 10) << llvm::right_justify(size(&member.value), 12) << "\n";

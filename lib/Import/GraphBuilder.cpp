@@ -65,7 +65,8 @@ private:
   RankedTensorType tensor(ArrayRef<int64_t> shape) { return RankedTensorType::get(shape, builder.getF32Type()); }
   moe::CacheType cacheType() {
     return moe::CacheType::get(builder.getContext(), config.numKvHeads, config.headDim, config.headDim,
-                               static_cast<int64_t>(capacity), builder.getF32Type(), /*window=*/0);
+                               static_cast<int64_t>(capacity), builder.getF32Type(),
+                               static_cast<int64_t>(options.window), static_cast<int64_t>(options.sinks));
   }
 
   OpBuilder builder;
@@ -95,9 +96,17 @@ llvm::Error GraphBuilder::setSizes() {
   if (!rounded)
     return fault("expects a context below 2^63, but got " + llvm::Twine(wanted));
   capacity = *rounded;
+  if (options.window > capacity)
+    return fault("expects a window of 1 to " + llvm::Twine(capacity) + " positions (the context; --window), but got " +
+                 llvm::Twine(options.window));
+  if (options.window && options.sinks >= capacity)
+    return fault("expects fewer sinks than the context has positions, which are " + llvm::Twine(capacity) +
+                 " (--sinks), but got " + llvm::Twine(options.sinks));
   chunk = std::min(options.maxChunk, capacity);
   (*module)->setAttr("moe.context", builder.getI64IntegerAttr(static_cast<int64_t>(capacity)));
   (*module)->setAttr("moe.chunk", builder.getI64IntegerAttr(static_cast<int64_t>(chunk)));
+  (*module)->setAttr("moe.window", builder.getI64IntegerAttr(static_cast<int64_t>(options.window)));
+  (*module)->setAttr("moe.sinks", builder.getI64IntegerAttr(static_cast<int64_t>(options.sinks)));
   return llvm::Error::success();
 }
 

@@ -18,6 +18,8 @@ struct GraphOptions {
   uint64_t context = 0;
   /// Most tokens in one call of @prefill; at most the context counts.
   uint64_t maxChunk = 64;
+  /// Positions that a token sees, its own included, and first positions that it always sees; window 0: all.
+  uint64_t window = 0, sinks = 0;
   /// Stands in `moe.model` as `name`; empty: the last part of the folder's path.
   std::string name;
 };
@@ -27,11 +29,12 @@ struct GraphOptions {
 /// Module attributes: moe.files = [{path, size : i64, hash}] (the weight files), moe.tokenizer = {path, size, hash},
 /// moe.model = {architecture, name, and i64 vocab_size, hidden_size, num_layers, num_heads, num_kv_heads, head_dim,
 /// num_experts, top_k, expert_size}, moe.generation = {temperature : f64, top_k : i64, top_p : f64, stop_ids =
-/// array<i64>}, moe.context : i64, moe.chunk : i64.
+/// array<i64>}, moe.context, moe.chunk, moe.window and moe.sinks : i64.
 /// Weights: @embed, @layers.<l>.{attention_norm, q, k, v, q_norm, k_norm, o, ffn_norm, router, experts.gate,
 /// experts.up, experts.down}, @output_norm, @output_head. A tied head has the source of the embedding.
 /// Functions: @prefill(tokens, position, caches…) -> (hidden, caches…), @decode (one token), @head(hidden) -> logits.
-/// Errors: a context beyond max_position_embeddings, a chunk of 0, a file that cannot be hashed.
+/// Errors: a context beyond max_position_embeddings, a window or sinks beyond the context, a chunk of 0, a file that
+/// cannot be hashed.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 buildQwen3MoeModule(mlir::MLIRContext &context, const Checkpoint &checkpoint, const GraphOptions &options = {});
 

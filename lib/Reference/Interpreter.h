@@ -53,7 +53,8 @@ private:
   std::unique_ptr<WeightProvider> weights;
 };
 
-/// An empty cache of the type. Error: an element that the interpreter does not know; a window.
+/// An empty cache of the type. Error: an element that the interpreter does not know; more than 2^24 values of one
+/// position.
 llvm::Expected<std::shared_ptr<KvCache>> makeCache(mlir::moe::CacheType type);
 
 /// Whether a value may stand where the type is expected, with dynamic sizes free.

@@ -22,9 +22,9 @@ struct KvCache::Partial {
 /// Writes `x` as it is kept and returns its scale (1 without one).
 float KvCache::store(llvm::ArrayRef<float> x, llvm::MutableArrayRef<float> out) const {
   float scale = 1.0f;
-  if (kvShape.element == KvElement::i8) {
+  if (kvShape.hasScales()) {
     std::vector<int8_t> codes(x.size());
-    scale = quantizeGroup(x, codes);
+    scale = kvShape.element == KvElement::i8 ? quantizeGroup(x, codes) : quantizeNibbles(x, codes);
     std::copy(codes.begin(), codes.end(), out.begin());
   } else if (kvShape.element == KvElement::f16) {
     std::transform(x.begin(), x.end(), out.begin(), [](float value) { return f16ToF32(f32ToF16(value)); });
@@ -48,15 +48,23 @@ llvm::Error KvCache::append(const FloatTensor &k, const FloatTensor &v, int64_t 
         Block fresh;
         fresh.keys.resize(kvShape.keyDim * kBlock);
         fresh.values.resize(kvShape.valueDim * kBlock);
+        fresh.valueScales.resize((kvShape.valueDim + kvShape.valueGroup() - 1) / kvShape.valueGroup() * kBlock);
         blocks[h].push_back(std::move(fresh));
       }
       Block &block = blocks[h][(position + t) / kBlock];
-      std::vector<float> key(kvShape.keyDim);
-      block.keyScales[at] = store(k.row(t).slice(h * kvShape.keyDim, kvShape.keyDim), key);
+      std::vector<float> key = k.row(t).slice(h * kvShape.keyDim, kvShape.keyDim).vec();
+      if (kvShape.element == KvElement::i4)
+        hadamard(key, kvRotationBlock(kvShape.keyDim));
+      block.keyScales[at] = store(key, key);
       for (int64_t i = 0; i < kvShape.keyDim; ++i)
         block.keys[i * kBlock + at] = key[i];
-      auto value = llvm::MutableArrayRef(block.values).slice(at * kvShape.valueDim, kvShape.valueDim);
-      block.valueScales[at] = store(v.row(t).slice(h * kvShape.valueDim, kvShape.valueDim), value);
+      llvm::ArrayRef<float> value = v.row(t).slice(h * kvShape.valueDim, kvShape.valueDim);
+      auto stored = llvm::MutableArrayRef(block.values).slice(at * kvShape.valueDim, kvShape.valueDim);
+      for (int64_t first = 0; first < kvShape.valueDim; first += kvShape.valueGroup()) {
+        int64_t count = std::min(kvShape.valueGroup(), kvShape.valueDim - first);
+        block.valueScales[first / kvShape.valueGroup() * kBlock + at] =
+            store(value.slice(first, count), stored.slice(first, count));
+      }
     }
   }
   filled = position + k.numRows();
@@ -79,35 +87,58 @@ REFERENCE_FMA_CLONES static void addWeighted(float weight, const float *__restri
     o[i] = __builtin_fmaf(weight, v[i], o[i]);
 }
 
-void KvCache::addBlock(const Block &block, llvm::ArrayRef<float> q, int64_t numValid, float scale,
+void KvCache::addBlock(int64_t head, int64_t number, llvm::ArrayRef<float> q, int64_t numCausal, float scale,
                        Partial &span) const {
-  bool isScaled = kvShape.element == KvElement::i8;
+  const Block &block = blocks[head][number];
+  bool isScaled = kvShape.hasScales();
   float scores[kBlock], partials[16] = {}, largest = span.largest;
   scoreBlock(q.data(), block.keys.data(), kvShape.keyDim, scores);
-  for (int64_t p = 0; p < numValid; ++p) {
+  for (int64_t p = 0; p < kBlock; ++p) {
+    if (!isSeen(number * kBlock + p, numCausal))
+      continue;
     scores[p] = (isScaled ? scores[p] * block.keyScales[p] : scores[p]) * scale;
     largest = scores[p] > largest ? scores[p] : largest;
   }
   float correction = expandedExp(span.largest - largest);
   for (float &o : span.o)
     o = o * correction;
-  for (int64_t p = 0; p < numValid; ++p) {
+  for (int64_t p = 0; p < kBlock; ++p) {
+    if (!isSeen(number * kBlock + p, numCausal))
+      continue;
     float weight = expandedExp(scores[p] - largest);
     partials[p % 16] = partials[p % 16] + weight;
-    addWeighted(isScaled ? weight * block.valueScales[p] : weight, &block.values[p * kvShape.valueDim],
-                kvShape.valueDim, span.o.data());
+    for (int64_t first = 0; first < kvShape.valueDim; first += kvShape.valueGroup()) {
+      float group = block.valueScales[first / kvShape.valueGroup() * kBlock + p];
+      addWeighted(isScaled ? weight * group : weight, &block.values[p * kvShape.valueDim + first],
+                  std::min(kvShape.valueGroup(), kvShape.valueDim - first), span.o.data() + first);
+    }
   }
   span.total = std::fma(span.total, correction, treeSum(partials));
   span.largest = largest;
 }
 
-void KvCache::attend(int64_t head, llvm::ArrayRef<float> q, int64_t numVisible, float scale,
+void KvCache::attend(int64_t head, llvm::ArrayRef<float> q, int64_t numCausal, float scale,
                      llvm::MutableArrayRef<float> o) const {
+  std::vector<float> query = q.vec();
+  if (kvShape.element == KvElement::i4)
+    hadamard(query, kvRotationBlock(kvShape.keyDim));
+  auto seesAny = [&](int64_t begin) {
+    for (int64_t p = begin; p < begin + kBlock; ++p)
+      if (isSeen(p, numCausal))
+        return true;
+    return false;
+  };
   Partial all{-INFINITY, 0.0f, std::vector<float>(o.size())};
-  for (int64_t first = 0; first < numVisible; first += kSpan) {
+  for (int64_t first = 0; first < numCausal; first += kSpan) {
     Partial span{-INFINITY, 0.0f, std::vector<float>(o.size())};
-    for (int64_t begin = first; begin < std::min(first + kSpan, numVisible); begin += kBlock)
-      addBlock(blocks[head][begin / kBlock], q, std::min(kBlock, numVisible - begin), scale, span);
+    bool isEmpty = true;
+    for (int64_t begin = first; begin < std::min(first + kSpan, numCausal); begin += kBlock)
+      if (seesAny(begin)) {
+        addBlock(head, begin / kBlock, query, numCausal, scale, span);
+        isEmpty = false;
+      }
+    if (isEmpty)
+      continue;
     float largest = span.largest > all.largest ? span.largest : all.largest;
     float before = expandedExp(all.largest - largest), now = expandedExp(span.largest - largest);
     for (size_t i = 0; i < o.size(); ++i)

@@ -3,6 +3,9 @@
 /// The scalar functions and reductions of the numerics contract. Compiled without contraction.
 #include "lib/Reference/Numerics.h"
 
+#include "lib/Plan/KvLayout.h"
+#include "lib/Support/Half.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -62,6 +65,33 @@ float quantizeGroup(llvm::ArrayRef<float> x, llvm::MutableArrayRef<int8_t> codes
     codes[i] = rounded >= -127.0f ? static_cast<int8_t>(std::min(rounded, 127.0f)) : int8_t(-127);
   }
   return isZero ? 0.0f : largest / 127.0f;
+}
+
+float quantizeNibbles(llvm::ArrayRef<float> x, llvm::MutableArrayRef<int8_t> codes) {
+  float largest = 0.0f;
+  for (float value : x)
+    largest = std::fabs(value) > largest ? std::fabs(value) : largest;
+  float wanted = largest / kKvLargestNibble;
+  float scale = f16ToF32(f32ToF16(wanted <= 65504.0f ? wanted : 65504.0f));
+  float inverse = scale == 0.0f ? 0.0f : 1.0f / scale;
+  for (size_t i = 0; i < x.size(); ++i) {
+    float rounded = std::nearbyint(x[i] * inverse);
+    codes[i] = rounded >= -kKvLargestNibble ? static_cast<int8_t>(std::min(rounded, kKvLargestNibble)) : int8_t(-7);
+  }
+  return scale;
+}
+
+void hadamard(llvm::MutableArrayRef<float> x, int64_t block) {
+  for (int64_t distance = 1; distance < block; distance *= 2)
+    for (size_t i = 0; i < x.size(); ++i)
+      if (!(i & distance)) {
+        float a = x[i], b = x[i + distance];
+        x[i] = a + b;
+        x[i + distance] = a - b;
+      }
+  float factor = static_cast<float>(1.0 / std::sqrt(static_cast<double>(block)));
+  for (float &value : x)
+    value = value * factor;
 }
 
 Rotation rotationAt(int64_t position, int64_t dim, double theta) {

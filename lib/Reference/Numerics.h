@@ -33,6 +33,15 @@ void rmsNorm(llvm::ArrayRef<float> x, llvm::ArrayRef<float> w, float eps, bool u
 /// Returns the scale. A NaN becomes -127.
 float quantizeGroup(llvm::ArrayRef<float> x, llvm::MutableArrayRef<int8_t> codes);
 
+/// Codes of one group of an int4 KV cache: scale = f16(max|x| / 7), at most 65504, code = roundeven(x * (1 / scale))
+/// cut to -7 .. 7; all zero if the scale is. Returns the scale. A NaN becomes -7.
+float quantizeNibbles(llvm::ArrayRef<float> x, llvm::MutableArrayRef<int8_t> codes);
+
+/// Transforms each run of `block` values (a power of two) in place by the normalized Hadamard matrix: butterflies (a +
+/// b, a - b) at distances 1, 2, 4, …, then one product. Source: Ashkboos et al., "QuaRot: Outlier-Free 4-Bit Inference
+/// in Rotated LLMs", arXiv:2404.00456.
+void hadamard(llvm::MutableArrayRef<float> x, int64_t block);
+
 /// Cosines and sines of one position: angle of pair i is position * theta^(-2i / dim), in double, rounded once to f32.
 struct Rotation {
   std::vector<float> cosines;

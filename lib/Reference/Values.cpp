@@ -44,20 +44,23 @@ static std::optional<KvElement> elementOf(Type type) {
     return KvElement::f32;
   if (type.isF16())
     return KvElement::f16;
-  return type.isInteger(8) ? std::optional(KvElement::i8) : std::nullopt;
+  if (type.isInteger(8))
+    return KvElement::i8;
+  return type.isInteger(4) ? std::optional(KvElement::i4) : std::nullopt;
 }
 
 static std::optional<KvShape> kvShapeOf(moe::CacheType type) {
   std::optional<KvElement> element = elementOf(type.getElem());
-  if (!element || type.getWindow() != 0)
+  if (!element)
     return std::nullopt;
-  return KvShape{type.getKvHeads(), type.getQkDim(), type.getVDim(), type.getCapacity(), *element};
+  return KvShape{type.getKvHeads(), type.getQkDim(),  type.getVDim(), type.getCapacity(),
+                 *element,          type.getWindow(), type.getSinks()};
 }
 
 llvm::Expected<std::shared_ptr<KvCache>> makeCache(moe::CacheType type) {
   std::optional<KvShape> shape = kvShapeOf(type);
   if (!shape)
-    return fault("expects a cache of f32, f16 or i8 elements without window");
+    return fault("expects a cache of f32, f16, i8 or i4 elements");
   // 2^24 values of one position: far above any model, and a block of 64 still fits in memory.
   std::optional<uint64_t> keys = checkedMul(shape->heads, shape->keyDim);
   std::optional<uint64_t> values = checkedMul(shape->heads, shape->valueDim);

@@ -49,6 +49,7 @@ moec::KvLayout kvLayoutOf(const Spec &spec, Value region) {
   kv.element = llvm::StringSwitch<moec::KvElement>(spec.text("elem"))
                    .Case("f16", moec::KvElement::f16)
                    .Case("i8", moec::KvElement::i8)
+                   .Case("i4", moec::KvElement::i4)
                    .Default(moec::KvElement::f32);
   kv.blockBytes = spec.integer("block_bytes");
   kv.regionBytes = rowsOf(region);
@@ -178,7 +179,7 @@ FailureOr<TilesAttr> KernelCache::generateKv(ComputeOp step, StringRef name, moe
   rope.maxTokens = rowsOf(step.getIns()[0]);
   rope.heads = spec.integer("heads");
   rope.rotaryDim = spec.integer("dim");
-  rope.context = rowsOf(step.getIns().back());
+  rope.context = rowsOf(step.getIns().drop_back().back());
   rope.headNorms = spec.flag("norms");
   rope.epsilon = spec.real("eps");
   rope.kv = kvLayoutOf(spec, step.getOuts()[0]);

@@ -72,9 +72,9 @@ struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
     int64_t blockBytes = integer(plan, "kv_block_bytes");
     for (auto view : function.getBody().front().getOps<rt::KvOp>())
       if (int64_t(view.getOffset()) >= blockBytes ||
-          rt::sizeBytesOf(view.getView().getType()) != integer(plan, "kv_capacity") / 64 * blockBytes)
-        return view.emitOpError("expects an offset below the ") << blockBytes << " bytes of a block and a view of all "
-                                                                << integer(plan, "kv_capacity") / 64 << " blocks";
+          rt::sizeBytesOf(view.getView().getType()) != integer(plan, "kv_blocks") * blockBytes)
+        return view.emitOpError("expects an offset below the ")
+               << blockBytes << " bytes of a block and a view of all " << integer(plan, "kv_blocks") << " blocks";
     for (size_t i = 0; i < lives.size(); ++i)
       for (size_t k = i + 1; k < lives.size(); ++k)
         if (lives[i].begin < lives[k].end && lives[k].begin < lives[i].end && lives[i].firstUse <= lives[k].lastUse &&
@@ -98,7 +98,7 @@ struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
     llvm::Error error = add("resident weights", integer(plan, "resident_bytes"));
     error = llvm::joinErrors(std::move(error), add("arena", integer(plan, "arena_bytes")));
     error = llvm::joinErrors(std::move(error),
-                             add("kv cache", integer(plan, "kv_capacity") / 64 * integer(plan, "kv_block_bytes")));
+                             add("kv cache", integer(plan, "kv_blocks") * integer(plan, "kv_block_bytes")));
     error = llvm::joinErrors(std::move(error), add("recurrent state", integer(plan, "state_bytes")));
     if (integer(plan, "num_expert_records"))
       error =

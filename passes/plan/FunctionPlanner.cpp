@@ -77,7 +77,10 @@ private:
 moec::Encoding encodingOf(RankedTensorType type) { return llvm::cantFail(moe::encodingOf(moe::getQuant(type))); }
 
 /// Key and value codes of a cache, as `spec` entries need it.
-StringRef elemName(CacheType cache) { return cache.getElem().isF32() ? "f32" : cache.getElem().isF16() ? "f16" : "i8"; }
+std::string elemName(CacheType cache) {
+  Type type = cache.getElem();
+  return (type.isInteger() ? "i" : "f") + std::to_string(type.getIntOrFloatBitWidth());
+}
 
 } // namespace
 
@@ -253,7 +256,8 @@ LogicalResult FunctionPlanner::planRopeAppend(RopeAppendOp op) {
     ins.push_back(
         program->makeResident({cache.getCapacity(), int64_t(op.getDim()) / 2}, builder.getF32Type(), entry.getInt()));
   }
-  Value region = program->makeKv(kv.capacity / 64 * kv.blockBytes, kv.layerOffsets[layer]);
+  ins.push_back(program->makeKvWindow());
+  Value region = program->makeKv(kv.numBlocks * kv.blockBytes, kv.layerOffsets[layer]);
   program->compute(Kind::rope_append, ins, {region},
                    {set("heads", op.getQ().getType().getDimSize(1) / cache.getQkDim()),
                     set("kv_heads", cache.getKvHeads()), set("qk_dim", cache.getQkDim()), set("v_dim", cache.getVDim()),
@@ -268,8 +272,9 @@ LogicalResult FunctionPlanner::planAttention(AttentionOp op) {
   CacheType cache = op.getCache().getType();
   int64_t layer = layerOfCache.lookup(op.getCache());
   viewsOf[op.getO()] = makeViews(op.getO().getType());
-  Value region = program->makeKv(kv.capacity / 64 * kv.blockBytes, kv.layerOffsets[layer]);
-  program->compute(Kind::attention, {viewsOf.lookup(op.getQ()).front(), region}, viewsOf[op.getO()],
+  Value region = program->makeKv(kv.numBlocks * kv.blockBytes, kv.layerOffsets[layer]);
+  program->compute(Kind::attention, {viewsOf.lookup(op.getQ()).front(), region, program->makeKvWindow()},
+                   viewsOf[op.getO()],
                    {set("heads", int64_t(op.getHeads())), set("kv_heads", cache.getKvHeads()),
                     set("qk_dim", cache.getQkDim()), set("v_dim", cache.getVDim()), set("scale", op.getScale()),
                     set("elem", elemName(cache)), set("block_bytes", kv.blockBytes)});

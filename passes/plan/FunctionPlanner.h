@@ -13,7 +13,9 @@ namespace mlir::moe {
 /// The KV cache of a session: blocks of 64 positions that hold all layers.
 struct KvPlan {
   int64_t blockBytes = 0;
-  int64_t capacity = 0; ///< positions
+  int64_t capacity = 0;          ///< positions
+  int64_t window = 0, sinks = 0; ///< positions; window 0: none
+  int64_t numBlocks = 0;         ///< that are ever in use
   SmallVector<int64_t> layerOffsets;
 };
 

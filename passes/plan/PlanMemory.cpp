@@ -5,6 +5,9 @@
 #include "passes/plan/FunctionPlanner.h"
 #include "passes/plan/Passes.h"
 
+#include "include/moert/KvWindow.h"
+#include "lib/Plan/KvLayout.h"
+
 namespace mlir::moe {
 #define GEN_PASS_DEF_PLANMEMORY
 #include "passes/plan/Passes.h.inc"
@@ -22,21 +25,44 @@ constexpr int64_t kHeadRows = 8;
 
 int64_t alignUp(int64_t value) { return (value + kAlign - 1) / kAlign * kAlign; }
 
+moec::KvLayout layoutOf(CacheType cache) {
+  moec::KvLayout layout;
+  layout.kvHeads = cache.getKvHeads();
+  layout.keyDim = cache.getQkDim();
+  layout.valueDim = cache.getVDim();
+  Type elem = cache.getElem();
+  layout.element = elem.isF32()        ? moec::KvElement::f32
+                   : elem.isF16()      ? moec::KvElement::f16
+                   : elem.isInteger(8) ? moec::KvElement::i8
+                                       : moec::KvElement::i4;
+  return layout;
+}
+
 /// Adds the L2 functions' KV caches up: bytes of one block of 64 positions of each layer.
-FailureOr<KvPlan> planKv(func::FuncOp prefill) {
+FailureOr<KvPlan> planKv(func::FuncOp prefill, int64_t chunk) {
+  // 2^31: numbers of positions are 32-bit on the device.
+  constexpr int64_t kMostPositions = int64_t(1) << 30;
   KvPlan plan;
-  for (Type type : prefill.getArgumentTypes())
-    if (auto cache = dyn_cast<CacheType>(type)) {
-      int64_t elemBytes = cache.getElem().getIntOrFloatBitWidth() / 8;
-      if (elemBytes == 0 || cache.getCapacity() % 64)
-        return prefill.emitError("expects caches of f32, f16 or i8 with a capacity that is a multiple of 64, but got ")
-               << type;
-      int64_t scales = cache.getElem().isInteger(8) ? 2 * cache.getKvHeads() * 64 * 4 : 0;
-      int64_t codes = cache.getKvHeads() * 64 * (cache.getQkDim() + cache.getVDim()) * elemBytes;
-      plan.layerOffsets.push_back(plan.blockBytes);
-      plan.blockBytes += alignUp(codes + scales);
-      plan.capacity = cache.getCapacity();
-    }
+  for (Type type : prefill.getArgumentTypes()) {
+    auto cache = dyn_cast<CacheType>(type);
+    if (!cache)
+      continue;
+    moec::KvLayout layout = layoutOf(cache);
+    if (llvm::Error error = moec::checkKvHeads(layout))
+      return prefill.emitError(llvm::toString(std::move(error)));
+    if (cache.getCapacity() % 64 || cache.getCapacity() > kMostPositions)
+      return prefill.emitError("expects caches with a capacity that is a multiple of 64 up to 2^30, but got ") << type;
+    if (!plan.layerOffsets.empty() &&
+        (cache.getCapacity() != plan.capacity || cache.getWindow() != plan.window || cache.getSinks() != plan.sinks))
+      return prefill.emitError("expects caches of one capacity, window and number of sinks, but got ") << type;
+    plan.layerOffsets.push_back(plan.blockBytes);
+    plan.blockBytes += alignUp(layout.layerBytes());
+    plan.capacity = cache.getCapacity();
+    plan.window = cache.getWindow();
+    plan.sinks = cache.getSinks();
+  }
+  moert_kv_window window = moert_make_kv_window(plan.capacity, plan.window, plan.sinks, chunk);
+  plan.numBlocks = static_cast<int64_t>(moert_kv_num_blocks(&window, plan.capacity));
   return plan;
 }
 
@@ -54,7 +80,7 @@ struct PlanMemory : moe::impl::PlanMemoryBase<PlanMemory> {
       return signalPassFailure();
     }
     int64_t hidden = integer(model, "hidden_size"), vocab = integer(model, "vocab_size");
-    FailureOr<KvPlan> kv = planKv(prefill);
+    FailureOr<KvPlan> kv = planKv(prefill, chunk.getInt());
     if (failed(kv))
       return signalPassFailure();
     ArenaPlan arena;
@@ -95,6 +121,9 @@ struct PlanMemory : moe::impl::PlanMemoryBase<PlanMemory> {
     put("resident_bytes", integer(pack, "resident_bytes"));
     put("kv_block_bytes", kv.blockBytes);
     put("kv_capacity", kv.capacity);
+    put("kv_blocks", kv.numBlocks);
+    put("kv_window", kv.window);
+    put("kv_sinks", kv.sinks);
     put("state_bytes", 0);
     put("record_bytes", integer(pack, "record_bytes"));
     put("num_expert_records", integer(pack, "num_expert_records"));

@@ -38,6 +38,12 @@ Value ProgramBuilder::makeKv(int64_t sizeBytes, int64_t offset) {
   return KvOp::create(builder, loc, MemRefType::get({sizeBytes}, builder.getI8Type()), context, offset);
 }
 
+Value ProgramBuilder::makeKvWindow() {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(context.getParentBlock());
+  return KvWindowOp::create(builder, loc, MemRefType::get({4}, builder.getI32Type()), context);
+}
+
 void ProgramBuilder::touch(Value value) {
   auto found = bufferOf.find(value);
   if (found == bufferOf.end())

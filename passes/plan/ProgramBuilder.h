@@ -32,6 +32,7 @@ public:
   Value makeResident(ArrayRef<int64_t> shape, Type elem, int64_t offset);
   /// The KV region, `offset` bytes in.
   Value makeKv(int64_t sizeBytes, int64_t offset);
+  Value makeKvWindow();
 
   /// Starts the next step; following computes belong to it until the next call.
   void nextStep() { ++step; }

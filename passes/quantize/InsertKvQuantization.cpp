@@ -26,15 +26,16 @@ struct InsertKvQuantization : moe::impl::InsertKvQuantizationBase<InsertKvQuanti
                     .Case("f32", builder.getF32Type())
                     .Case("f16", builder.getF16Type())
                     .Case("int8", builder.getI8Type())
+                    .Case("int4", builder.getIntegerType(4))
                     .Default(Type());
     if (!type) {
-      module.emitError("expects KV elements f32, f16 or int8, but got '") << name << "'";
+      module.emitError("expects KV elements f32, f16, int8 or int4, but got '") << name << "'";
       return signalPassFailure();
     }
     AttrTypeReplacer replacer;
     replacer.addReplacement([&](CacheType cache) -> Type {
       return CacheType::get(&getContext(), cache.getKvHeads(), cache.getQkDim(), cache.getVDim(), cache.getCapacity(),
-                            type, cache.getWindow());
+                            type, cache.getWindow(), cache.getSinks());
     });
     replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false,
                                           /*replaceTypes=*/true);

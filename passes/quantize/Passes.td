@@ -33,7 +33,7 @@ def InsertKvQuantization : Pass<"moe-insert-kv-quantization", "::mlir::ModuleOp"
 
     Example: `moe-opt --moe-insert-kv-quantization=elem=int8 model.mlir`
   }];
-  let options = [Option<"elem", "elem", "std::string", "\"\"", "f32, f16 or int8">];
+  let options = [Option<"elem", "elem", "std::string", "\"\"", "f32, f16, int8 or int4">];
   let dependentDialects = ["::mlir::moe::MoeDialect"];
 }
 

@@ -27,7 +27,9 @@ moert_status checkDescriptor(const moert_model_descriptor &d, moert_error *error
   logitsEnd.addProduct(logitsRow, d.head_rows);
   bool valid = d.vocab_size && d.context && d.max_chunk && d.head_rows && d.prefill && d.decode && d.head &&
                hiddenEnd.valid && logitsEnd.valid && hiddenEnd.total <= d.plan.arena_bytes &&
-               logitsEnd.total <= d.plan.arena_bytes && d.plan.kv_block_bytes <= (1ull << 40);
+               logitsEnd.total <= d.plan.arena_bytes && d.plan.kv_block_bytes <= (1ull << 40) &&
+               d.context <= INT32_MAX && d.max_chunk <= INT32_MAX && d.window <= d.context &&
+               (d.sinks == 0 || (d.window && d.sinks < d.context));
   if (d.plan.num_expert_records)
     valid = valid && d.num_experts && d.top_k && d.top_k <= d.num_experts && d.plan.record_bytes &&
             d.plan.record_bytes % kPageBytes == 0 && d.plan.record_bytes <= (1ull << 40) &&
@@ -38,6 +40,33 @@ moert_status checkDescriptor(const moert_model_descriptor &d, moert_error *error
   if (!valid)
     return fail(error, MOERT_STATUS_INTERNAL, "model descriptor of '%s' has sizes that do not fit together",
                 d.model_name ? d.model_name : "?");
+  return MOERT_STATUS_OK;
+}
+
+/// The window in force: the caller's, else the compiled one. It never needs more blocks than the latter.
+static moert_status resolveWindow(const moert_model_descriptor &d, const moert_open_options &options,
+                                  Settings &settings, moert_error *error) {
+  if (options.window > d.context)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
+                "options.window is %u, expected 0 (as compiled) to the compiled context %u", options.window, d.context);
+  if (options.sinks >= d.context)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "options.sinks is %u, expected less than the compiled context %u",
+                options.sinks, d.context);
+  uint32_t window = options.window ? options.window : d.window;
+  uint32_t sinks = options.sinks ? options.sinks : d.sinks;
+  if (sinks && !window)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
+                "options.sinks is %u without a window, in which every position is seen; set options.window", sinks);
+  settings.window = moert_make_kv_window(settings.context, window, sinks, d.max_chunk);
+  moert_kv_window compiled = moert_make_kv_window(settings.context, d.window, d.sinks, d.max_chunk);
+  uint64_t wanted = moert_kv_num_blocks(&settings.window, settings.context);
+  uint64_t most = moert_kv_num_blocks(&compiled, settings.context);
+  if (wanted > most)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
+                "options.window %u with %u sinks needs %llu KV blocks, but the compiled window %u with %u sinks has "
+                "%llu; lower them or compile with a larger --window",
+                window, sinks, static_cast<unsigned long long>(wanted), d.window, d.sinks,
+                static_cast<unsigned long long>(most));
   return MOERT_STATUS_OK;
 }
 
@@ -71,7 +100,7 @@ moert_status resolveOptions(const moert_model_descriptor &d, const moert_open_op
   settings.maxSessions = copy.max_sessions ? copy.max_sessions : 1;
   settings.budgetBytes = copy.budget_bytes ? copy.budget_bytes : d.plan.default_budget_bytes;
   settings.codeBytes = ownMappedBytes();
-  return MOERT_STATUS_OK;
+  return resolveWindow(d, copy, settings, error);
 }
 
 namespace {
@@ -109,7 +138,7 @@ static moert_status refuse(const moert_plan_info &info, const Settings &settings
 moert_status makePlan(const moert_model_descriptor &d, const Settings &settings, Plan &plan, moert_error *error) {
   plan = {};
   moert_plan_info &info = plan.info;
-  uint64_t numBlocks = (static_cast<uint64_t>(settings.context) + kBlockPositions - 1) / kBlockPositions;
+  uint64_t numBlocks = moert_kv_num_blocks(&settings.window, settings.context);
   uint64_t kvBytes = 0;
   bool valid = checkedMul(numBlocks, d.plan.kv_block_bytes, kvBytes);
   plan.kvBytes = roundUp(kvBytes, kPageBytes);

@@ -21,7 +21,6 @@ inline constexpr uint32_t kMaxThreads = 64;
 inline constexpr uint32_t kPlannedThreads = 4;
 inline constexpr uint32_t kMaxReaderLanes = 16;
 inline constexpr uint32_t kMaxSessions = 1024;
-inline constexpr uint32_t kBlockPositions = 64;
 /// Room to tokenize a text of the context's length that is not in NFC: up to three times its bytes, about 5 bytes a
 /// token. Taken from the ledger during the call only.
 inline constexpr uint64_t kTokenizeBytesPerPosition = 16;
@@ -32,6 +31,7 @@ struct Settings {
   uint32_t readerLanes; /// 0 if the model has no experts
   uint32_t context;
   uint32_t maxSessions;
+  moert_kv_window window;
   uint64_t budgetBytes; /// 0 = everything resident
   uint64_t codeBytes;   /// mapped bytes of the .so; its own, unless the compiler plans for another file
 };

@@ -60,7 +60,9 @@ static moert_status runEntry(moert_session &session, moert_entry entry, const ch
 
 static moert_status commitKv(moert_session &session, uint64_t numTokens, moert_error *error) {
   const moert_model &model = *session.model;
-  uint64_t blocks = (session.length + numTokens + kBlockPositions - 1) / kBlockPositions;
+  uint64_t blocks = (session.length + numTokens + MOERT_KV_BLOCK_POSITIONS - 1) / MOERT_KV_BLOCK_POSITIONS;
+  // Behind a window the blocks of the ring are used again; until then blocks lie in the order of their positions.
+  blocks = minOf(blocks, moert_kv_num_blocks(&model.settings.window, model.settings.context));
   uint64_t bytes = blocks * model.descriptor->plan.kv_block_bytes;
   if (session.kv.commit(session.model->ledger, bytes))
     return MOERT_STATUS_OK;

@@ -59,6 +59,7 @@ static moert_status fillSession(moert_session &session, moert_error *error) {
   session.context.kv = session.kv.data;
   session.context.state = session.state.data;
   session.context.runtime = &session;
+  session.context.kv_window = model.settings.window;
   return MOERT_STATUS_OK;
 }
 

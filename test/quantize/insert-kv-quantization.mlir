@@ -3,10 +3,11 @@
 // RUN: %moe-opt %s --moe-insert-kv-quantization="elem=int8" | FileCheck %s -DELEM=i8
 // RUN: %moe-opt %s --moe-insert-kv-quantization="elem=f16" | FileCheck %s -DELEM=f16
 // RUN: %moe-opt %s --moe-insert-kv-quantization="elem=f32" | FileCheck %s -DELEM=f32
-// RUN: not %moe-opt %s --moe-insert-kv-quantization="elem=int4" 2>&1 \
+// RUN: %moe-opt %s --moe-insert-kv-quantization="elem=int4" | FileCheck %s -DELEM=i4
+// RUN: not %moe-opt %s --moe-insert-kv-quantization="elem=int2" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=WRONG
 
-// WRONG: expects KV elements f32, f16 or int8, but got 'int4'
+// WRONG: expects KV elements f32, f16, int8 or int4, but got 'int2'
 
 !cache = !moe.cache<kv_heads = 2, qk_dim = 32, v_dim = 32, capacity = 1024, elem = f32>
 

@@ -208,6 +208,8 @@ moert_open_options openOptions(const Options &options, const char *packPath) {
   open.reader_lanes = static_cast<uint32_t>(options.lanes);
   open.budget_bytes = options.memoryBytes;
   open.context = static_cast<uint32_t>(options.context);
+  open.window = static_cast<uint32_t>(options.window);
+  open.sinks = static_cast<uint32_t>(options.sinks);
   return open;
 }
 

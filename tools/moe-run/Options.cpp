@@ -193,6 +193,8 @@ bool parseOptions(int argc, char **argv, Options &options) {
       {"--threads", Kind::Count, &o.threads, 1, 1024, "a number from 1 to 1024", nullptr},
       {"--chunk", Kind::Count, &o.chunk, 1, kMost32, "a number from 1 to the compiled chunk", nullptr},
       {"--context", Kind::Count, &o.context, 1, kMost32, "a number from 1 to the compiled context", nullptr},
+      {"--window", Kind::Count, &o.window, 1, kMost32, "a number of positions from 1 to the compiled window", nullptr},
+      {"--sinks", Kind::Count, &o.sinks, 0, kMost32, "a number of positions from 0", nullptr},
       {"--lanes", Kind::Count, &o.lanes, 1, 64, "a number of reader threads from 1 to 64", nullptr},
       {"--json", Kind::Switch, &o.json, 0, 0, "", nullptr},
       {"--special", Kind::Switch, &o.special, 0, 0, "", nullptr},
@@ -238,6 +240,8 @@ void printHelp() {
         "  --threads N          computing threads (default: one for each performance core)\n"
         "  --chunk N            tokens of the prompt that are computed at once (default: as compiled)\n"
         "  --context N          longest text in tokens (default: as compiled)\n"
+        "  --window N           a token sees the last N positions only (default: as compiled)\n"
+        "  --sinks N            with a window: the first N positions are always seen (default: as compiled)\n"
         "  --lanes N            threads that read the weights (2)\n"
         "  --logits FILE.npy    writes the logits of every token fed, float32 [tokens, vocabulary]\n"
         "  --json               prints one JSON object instead of the text\n"

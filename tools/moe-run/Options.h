@@ -25,6 +25,8 @@ struct Options {
   uint64_t threads = 0;
   uint64_t chunk = 0;
   uint64_t context = 0;
+  uint64_t window = 0;
+  uint64_t sinks = 0;
   uint64_t lanes = 0;
   double temperature = 0;
   double topP = 0;

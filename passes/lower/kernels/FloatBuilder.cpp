@@ -30,6 +30,11 @@ Value FloatBuilder::integerLike(Type type, int64_t value) {
   return arith::ConstantOp::create(builder, location, attribute);
 }
 
+Value FloatBuilder::booleanLike(Value like, bool value) {
+  VectorType type = vectorOf(builder.getI1Type(), cast<VectorType>(like.getType()).getNumElements());
+  return arith::ConstantOp::create(builder, location, DenseElementsAttr::get(type, value));
+}
+
 Value FloatBuilder::zeroVector(int64_t width) {
   return arith::ConstantOp::create(builder, location, builder.getZeroAttr(vectorOf(f32(), width)));
 }
@@ -60,6 +65,22 @@ Value FloatBuilder::toFloat(Value integers) {
   if (auto vector = dyn_cast<VectorType>(integers.getType()))
     type = vectorOf(type, vector.getNumElements());
   return arith::SIToFPOp::create(builder, location, type, integers);
+}
+
+Value FloatBuilder::signedNibble(Value bytes, bool high) {
+  Type type = i32();
+  if (auto vector = dyn_cast<VectorType>(bytes.getType()))
+    type = vectorOf(type, vector.getNumElements());
+  Value wide = arith::ExtSIOp::create(builder, location, type, bytes);
+  if (!high)
+    wide = arith::ShLIOp::create(builder, location, wide, integerLike(type, 28));
+  return arith::ShRSIOp::create(builder, location, wide, integerLike(type, high ? 4 : 28));
+}
+
+Value FloatBuilder::packNibbles(Value low, Value high) {
+  Value first = arith::AndIOp::create(builder, location, low, integerLike(low.getType(), 15));
+  Value second = arith::ShLIOp::create(builder, location, high, integerLike(high.getType(), 4));
+  return arith::OrIOp::create(builder, location, first, second);
 }
 
 Value FloatBuilder::tree(Value lanes, function_ref<Value(Value, Value)> join) {
@@ -152,6 +173,13 @@ void FloatBuilder::loop(Value begin, Value end, int64_t step, function_ref<void(
   });
 }
 
+FloatBuilder::Values FloatBuilder::loop(Range first, Range second, ValueRange carried, LoopBody body) {
+  return loop(index(0), index(2), 1, carried, [&](Value number, ValueRange outer) {
+    Value isFirst = compare(arith::CmpIPredicate::eq, number, index(0));
+    return loop(select(isFirst, first.begin, second.begin), select(isFirst, first.end, second.end), 1, outer, body);
+  });
+}
+
 FloatBuilder::Values FloatBuilder::overVectors(int64_t count, ValueRange carried,
                                                function_ref<Values(Value, int64_t, ValueRange)> body) {
   int64_t whole = count / kFloatLanes * kFloatLanes;
@@ -187,11 +215,11 @@ FloatBuilder::CodeScale FloatBuilder::codeScale(Value largest) {
   return {select(isZero, zero, divf(top, largest)), select(isZero, zero, divf(largest, top))};
 }
 
-Value FloatBuilder::encode(Value values, Value inverse) {
+Value FloatBuilder::encode(Value values, Value inverse, float limit) {
   int64_t width = cast<VectorType>(values.getType()).getNumElements();
   Value rounded = roundEven(mulf(values, splat(inverse, width)));
-  // Finite values are in range already; the selects give NaN a defined code.
-  Value low = constantLike(rounded, -127.0f), high = constantLike(rounded, 127.0f);
+  // Finite values are in range already, or nearly (a rounded scale); the selects give NaN a defined code.
+  Value low = constantLike(rounded, -limit), high = constantLike(rounded, limit);
   rounded = select(compare(arith::CmpFPredicate::OGE, rounded, low), rounded, low);
   rounded = select(compare(arith::CmpFPredicate::OLE, rounded, high), rounded, high);
   return arith::FPToSIOp::create(builder, location, vectorOf(i32(), width), rounded);

@@ -61,10 +61,12 @@ public:
   }
   mlir::Value subtract(mlir::Value a, mlir::Value b) { return mlir::arith::SubIOp::create(builder, location, a, b); }
   mlir::Value minimum(mlir::Value a, mlir::Value b) { return mlir::arith::MinSIOp::create(builder, location, a, b); }
+  mlir::Value maximum(mlir::Value a, mlir::Value b) { return mlir::arith::MaxSIOp::create(builder, location, a, b); }
   mlir::Value divide(mlir::Value a, int64_t b) { return mlir::arith::DivUIOp::create(builder, location, a, index(b)); }
   mlir::Value remainder(mlir::Value a, int64_t b) {
     return mlir::arith::RemUIOp::create(builder, location, a, index(b));
   }
+  mlir::Value remainder(mlir::Value a, mlir::Value b) { return mlir::arith::RemUIOp::create(builder, location, a, b); }
   mlir::Value ceilDivide(mlir::Value a, int64_t b) { return divide(add(a, b - 1), b); }
   mlir::Value indexToI32(mlir::Value a) { return mlir::arith::IndexCastOp::create(builder, location, i32(), a); }
   mlir::Value i32ToIndex(mlir::Value a) {
@@ -92,8 +94,14 @@ public:
     return mlir::arith::CmpIOp::create(builder, location, predicate, a, b);
   }
   mlir::Value splat(mlir::Value scalar, int64_t width = kFloatLanes);
+  /// i1 for each element of `like`.
+  mlir::Value booleanLike(mlir::Value like, bool value);
   /// The signed integer elements as f32.
   mlir::Value toFloat(mlir::Value integers);
+  /// The low or high four bits of the i8 elements, as signed i32.
+  mlir::Value signedNibble(mlir::Value bytes, bool high);
+  /// Bytes with the i8 codes `low` and `high` in their halves.
+  mlir::Value packNibbles(mlir::Value low, mlir::Value high);
   mlir::Value toHalf(mlir::Value vector);
   mlir::Value fromHalf(mlir::Value vector);
   /// KernelBuilder's expansion.
@@ -135,6 +143,13 @@ public:
   // Loops.
   Values loop(mlir::Value begin, mlir::Value end, int64_t step, mlir::ValueRange carried, LoopBody body);
   void loop(mlir::Value begin, mlir::Value end, int64_t step, llvm::function_ref<void(mlir::Value)> body);
+  /// A half-open range.
+  struct Range {
+    mlir::Value begin;
+    mlir::Value end;
+  };
+  /// One loop over `first`, then over `second`; either may be empty. The body stands in the code once.
+  Values loop(Range first, Range second, mlir::ValueRange carried, LoopBody body);
   /// Covers [0, count) by vectors: a loop over whole ones, then the tail with its width.
   Values overVectors(int64_t count, mlir::ValueRange carried,
                      llvm::function_ref<Values(mlir::Value, int64_t, mlir::ValueRange)> body);
@@ -143,15 +158,15 @@ public:
   /// Σ x² over row [row.., 0 .. count) by N2, each partial by fma. `row` are the leading indices.
   mlir::Value sumOfSquares(mlir::Value memref, Indices row, mlir::Value first, int64_t count);
 
-  // Symmetric int8 codes.
+  // Symmetric integer codes.
   /// The factor and the scale of values up to `largest`: {127/largest, largest/127}, zeros below 1e-30.
   struct CodeScale {
     mlir::Value inverse;
     mlir::Value scale;
   };
   CodeScale codeScale(mlir::Value largest);
-  /// roundeven(values * inverse) as i32, always in -127..127 (NaN: -127).
-  mlir::Value encode(mlir::Value values, mlir::Value inverse);
+  /// roundeven(values * inverse) as i32, always in -limit..limit (NaN: -limit).
+  mlir::Value encode(mlir::Value values, mlir::Value inverse, float limit = 127.0f);
   mlir::Value narrowToBytes(mlir::Value codes);
 
 private:

@@ -7,6 +7,7 @@
 #ifndef PASSES_LOWER_KERNELS_FLOATKERNELS_H
 #define PASSES_LOWER_KERNELS_FLOATKERNELS_H
 
+#include "lib/Plan/KvLayout.h"
 #include "lib/Quant/Encoding.h"
 #include "passes/lower/kernels/KernelBuilder.h"
 
@@ -52,44 +53,13 @@ struct QuantizeSpec {
   int64_t group = 32;
 };
 
-/// How one element of the KV cache is stored.
-enum class KvElement { f32, f16, i8 };
-
-/// Positions in one KV block, and positions in one attention span (N6).
-constexpr int64_t kKvBlockPositions = 64;
-constexpr int64_t kAttentionSpanPositions = 512;
-
-/// Where a layer lies in the KV region: block b starts at b * blockBytes, in it the layer at layerOffset: K codes
-/// [kvHeads][keyDim][64], K scales f32 [kvHeads][64] (i8 only), V codes [kvHeads][64][valueDim], V scales (i8 only).
-struct KvLayout {
-  int64_t kvHeads = 0;
-  int64_t keyDim = 0;
-  int64_t valueDim = 0;
-  KvElement element = KvElement::f32;
-  int64_t blockBytes = 0;
-  /// 0 when the caller passes the region's address plus the layer's offset; then one kernel serves all layers.
-  int64_t layerOffset = 0;
-  /// Bytes of the region; only the type of the memref depends on it.
-  int64_t regionBytes = 0;
-
-  int64_t elementBytes() const;
-  int64_t keyCodes() const { return layerOffset; }
-  int64_t keyScales() const { return keyCodes() + kvHeads * keyDim * kKvBlockPositions * elementBytes(); }
-  int64_t valueCodes() const { return keyScales() + scaleBytes(); }
-  int64_t valueScales() const { return valueCodes() + kvHeads * valueDim * kKvBlockPositions * elementBytes(); }
-  /// Bytes of this layer in one block; a multiple of 64.
-  int64_t layerBytes() const { return valueScales() + scaleBytes() - layerOffset; }
-
-private:
-  int64_t scaleBytes() const { return element == KvElement::i8 ? kvHeads * kKvBlockPositions * 4 : 0; }
-};
-
 /// Head norms, rotary embedding, and append to the KV region at absolute position `position + token`. Memrefs: q f32
 /// [maxTokens][heads * keyDim] (changed in place), k f32 [maxTokens][kvHeads * keyDim], v f32 [maxTokens][kvHeads *
-/// valueDim], q_norm f32 [keyDim] and k_norm f32 [keyDim] if headNorms, cosine and sine f32 [context][rotaryDim/2], kv
-/// i8 [regionBytes]. Norms as NormSpec over one head. Rotation of the pair (i, i + r), r = rotaryDim/2: out[i] = x[i]*c
-/// - x[i+r]*s, out[i+r] = x[i+r]*c + x[i]*s, without fma. i8 codes as QuantizeSpec with one scale for each head. Tile:
-/// one token.
+/// valueDim], q_norm f32 [keyDim] and k_norm f32 [keyDim] if headNorms, cosine and sine f32 [context][rotaryDim/2],
+/// window i32 [4] (moert_kv_window), kv i8 [regionBytes]. Norms as NormSpec over one head. Rotation of the pair
+/// (i, i + r), r = rotaryDim/2: out[i] = x[i]*c - x[i+r]*s, out[i+r] = x[i+r]*c + x[i]*s, without fma. i8 codes as
+/// QuantizeSpec with one scale for each head. i4: keys are transformed by emitHadamard first; scale = f16(amax/7), at
+/// most 65504, code = roundeven(x * (1/scale)) cut to -7..7. Tile: one token.
 struct RopeAppendSpec {
   int64_t maxTokens = 0;
   int64_t heads = 0;
@@ -101,12 +71,14 @@ struct RopeAppendSpec {
   KvLayout kv;
 };
 
-/// Causal attention of each query with positions 0 .. position + token, in blocks of 64 and spans of 512 positions.
-/// Memrefs: q f32 [maxTokens][heads * keyDim], kv i8 [regionBytes], o f32 [maxTokens][heads * valueDim]. Score: fma
-/// over d ascending, then (* key scale) * scale. Block: m' = max(m, scores), c = exp(m - m'), p = exp(s - m'), l =
-/// fma(l, c, Σp by N2), o = o * c, then fma(p (* value scale), v, o), positions ascending. Spans are merged ascending
-/// in the same way: l = fma(l, b, L * a), o = fma(o, b, O * a). At last o / l. Tile: one (token, query head), index
-/// token * heads + head. Query head h reads kv head h / (heads / kvHeads).
+/// Causal attention of each query, at position p = position + token, with the positions q <= p that its window shows (q
+/// > p - window or q < sinks), in blocks of 64 and spans of 512 absolute positions; blocks and spans that show none are
+/// passed over. Memrefs: q f32 [maxTokens][heads * keyDim], kv i8 [regionBytes], window i32 [4] (moert_kv_window), o
+/// f32 [maxTokens][heads * valueDim]. i4: the query goes through emitHadamard. Score: fma over d ascending, then (* key
+/// scale) * scale. Block: m' = max(m, scores), c = exp(m - m'), p = exp(s - m'), l = fma(l, c, Σp by N2), o = o * c,
+/// then fma(p (* value scale), v, o), positions ascending. Spans are merged ascending in the same way: l = fma(l, b, L
+/// * a), o = fma(o, b, O * a). At last o / l. Tile: one (token, query head), index token * heads + head. Query head h
+/// reads kv head h / (heads / kvHeads).
 struct AttentionSpec {
   int64_t maxTokens = 0;
   int64_t heads = 0;

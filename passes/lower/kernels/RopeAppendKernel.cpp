@@ -4,21 +4,18 @@
 /// Main source: docs/architecture.md.
 #include "passes/lower/kernels/FloatBuilder.h"
 #include "passes/lower/kernels/FloatKernels.h"
+#include "passes/lower/kernels/KvAccess.h"
 
 using namespace mlir;
 
 namespace moec {
 
-int64_t KvLayout::elementBytes() const { return element == KvElement::f32 ? 4 : element == KvElement::f16 ? 2 : 1; }
-
 llvm::Error checkKvLayout(const KvLayout &kv, int64_t heads) {
   if (kv.kvHeads < 1 || heads < 1 || heads % kv.kvHeads != 0)
     return llvm::createStringError("attention expects query heads in a multiple of the kv heads, but got %lld and %lld",
                                    (long long)heads, (long long)kv.kvHeads);
-  if (kv.keyDim < 8 || kv.keyDim % 8 != 0 || kv.valueDim < 8 || kv.valueDim % 8 != 0)
-    return llvm::createStringError("attention expects head dimensions that are multiples of 8, but got %lld for keys "
-                                   "and %lld for values",
-                                   (long long)kv.keyDim, (long long)kv.valueDim);
+  if (llvm::Error error = checkKvHeads(kv))
+    return error;
   if (kv.layerOffset < 0 || kv.layerOffset % 64 != 0 || kv.blockBytes < kv.layerOffset + kv.layerBytes() ||
       kv.regionBytes < kv.layerOffset + kv.layerBytes())
     return llvm::createStringError("attention expects a kv layer of %lld bytes at a multiple of 64 inside a block, but "
@@ -51,7 +48,7 @@ struct RopeAppendEmitter {
   FloatBuilder &f;
   const RopeAppendSpec &spec;
   Value cosine, sine, region;
-  Value codes; // scratch i8 [keyDim], for i8 caches
+  Value codes; // scratch i8 [keyDim], for integer caches
   Value block, slot;
   Value position;
 
@@ -90,52 +87,94 @@ struct RopeAppendEmitter {
     });
   }
 
-  /// Scale of a head; stores it at byte `scaleAt` of the block.
-  FloatBuilder::CodeScale emitScale(const Run &run, int64_t dim, int64_t scaleAt, Value head) {
-    Value lanes = f.overVectors(dim, f.zeroVector(), [&](Value column, int64_t width, ValueRange carried) {
-      return FloatBuilder::Values{f.maxIgnoringNan(f.padded(f.abs(load(run, column, width))), carried[0])};
+  /// Scale of `count` values from column `first` on; stores it at byte `at` of the region.
+  Value emitScale(const Run &run, Value first, int64_t count, Value at) {
+    Value lanes = f.overVectors(count, f.zeroVector(), [&](Value column, int64_t width, ValueRange carried) {
+      Value x = f.padded(f.abs(load(run, f.add(first, column), width)));
+      return FloatBuilder::Values{f.maxIgnoringNan(x, carried[0])};
     })[0];
-    FloatBuilder::CodeScale scale = f.codeScale(f.treeMax(lanes));
-    Value at = f.add(f.multiply(head, kKvBlockPositions * 4), f.multiply(slot, 4));
-    f.storeScalarBytes(scale.scale, region, f.add(block, f.add(at, scaleAt)));
-    return scale;
+    Value largest = f.treeMax(lanes);
+    if (!spec.kv.isPacked()) {
+      FloatBuilder::CodeScale scale = f.codeScale(largest);
+      f.storeScalarBytes(scale.scale, region, at);
+      return scale.inverse;
+    }
+    // Codes are computed against the rounded scale, which must be finite.
+    Value wanted = f.divf(largest, f.constant(kKvLargestNibble)), most = f.constant(65504.0f);
+    wanted = f.select(f.compare(arith::CmpFPredicate::OLE, wanted, most), wanted, most);
+    Value half = f.toHalf(f.splat(wanted, 1));
+    f.storeBytes(half, region, at);
+    Value scale = f.extract(f.fromHalf(half), 0), zero = f.constant(0.0f);
+    Value isZero = f.compare(arith::CmpFPredicate::OEQ, scale, zero);
+    return f.select(isZero, zero, f.divf(f.constant(1.0f), scale));
+  }
+  /// Codes of `width` values as bytes.
+  Value emitCodes(const Run &run, Value column, int64_t width, Value inverse) {
+    float limit = spec.kv.isPacked() ? kKvLargestNibble : 127.0f;
+    return f.narrowToBytes(f.encode(load(run, column, width), inverse, limit));
+  }
+  /// Where the scale of the token's position stands, in row `row` of 64 of the scales at `scales`.
+  Value scaleAt(int64_t scales, Value row) {
+    int64_t bytes = spec.kv.scaleBytes();
+    Value at = f.add(f.multiply(row, kKvBlockPositions * bytes), f.multiply(slot, bytes));
+    return f.add(f.add(block, at), scales);
   }
 
-  /// Keys are stored with positions innermost, so that attention has positions in lanes.
+  /// Keys are stored with positions innermost, so that attention has positions in lanes. Integer codes are in `codes`.
   void emitKey(const Run &run, Value head) {
     const KvLayout &kv = spec.kv;
-    int64_t bytes = kv.elementBytes();
-    Value at = f.add(f.add(block, f.multiply(head, kv.keyDim * kKvBlockPositions * bytes)), kv.keyCodes());
-    at = f.add(at, f.multiply(slot, bytes));
-    if (kv.element == KvElement::i8) {
-      FloatBuilder::CodeScale scale = emitScale(run, kv.keyDim, kv.keyScales(), head);
+    int64_t columns = kv.isPacked() ? 2 : 1, bytes = kv.codeBytes(columns);
+    Value at = f.add(block, f.multiply(head, kv.codeBytes(kv.keyDim) * kKvBlockPositions));
+    at = f.add(f.add(at, kv.keyCodes()), f.multiply(slot, bytes));
+    if (kv.isPacked())
+      emitHadamard(f, run.memref, kv.keyDim);
+    if (kv.hasScales()) {
+      Value inverse = emitScale(run, f.index(0), kv.keyDim, scaleAt(kv.keyScales(), head));
       f.overVectors(kv.keyDim, [&](Value column, int64_t width) {
-        f.storeVector(f.narrowToBytes(f.encode(load(run, column, width), scale.inverse)), codes, {column});
+        f.storeVector(emitCodes(run, column, width, inverse), codes, {column});
       });
     }
-    f.loop(f.index(0), f.index(kv.keyDim), 1, [&](Value column) {
-      Value to = f.add(at, f.multiply(column, kKvBlockPositions * bytes));
-      if (kv.element == KvElement::i8) {
-        f.store(f.load(codes, {column}), region, {to});
-        return;
-      }
-      f.storeBytes(toStored(load(run, column, 1)), region, to);
+    f.loop(f.index(0), f.index(kv.keyDim / columns), 1, [&](Value row) {
+      Value to = f.add(at, f.multiply(row, kKvBlockPositions * bytes)), column = f.multiply(row, columns);
+      if (!kv.hasScales())
+        return f.storeBytes(toStored(load(run, column, 1)), region, to);
+      Value code = f.load(codes, {column});
+      if (kv.isPacked())
+        code = f.packNibbles(code, f.load(codes, {f.add(column, 1)}));
+      f.store(code, region, {to});
+    });
+  }
+
+  /// `count` columns of a value from column `first` on, which share a scale.
+  void emitValueGroup(const Run &run, Value head, Value first, int64_t count, Value at) {
+    const KvLayout &kv = spec.kv;
+    int64_t groups = kv.valueGroups();
+    Value row = groups == 1 ? head : f.add(f.multiply(head, groups), f.divide(first, kKvValueGroup));
+    Value inverse = kv.hasScales() ? emitScale(run, first, count, scaleAt(kv.valueScales(), row)) : Value();
+    if (kv.isPacked()) {
+      Value low = emitCodes(run, first, count / 2, inverse);
+      Value high = emitCodes(run, f.add(first, count / 2), count / 2, inverse);
+      return f.storeBytes(f.packNibbles(low, high), region, f.add(at, f.divide(first, 2)));
+    }
+    f.overVectors(count, [&](Value column, int64_t width) {
+      Value x = kv.hasScales() ? emitCodes(run, column, width, inverse) : toStored(load(run, column, width));
+      f.storeBytes(x, region, f.add(at, f.multiply(column, kv.codeBytes(1))));
     });
   }
 
   void emitValue(const Run &run, Value head) {
     const KvLayout &kv = spec.kv;
-    int64_t bytes = kv.elementBytes();
-    Value at = f.add(f.add(block, f.multiply(head, kv.valueDim * kKvBlockPositions * bytes)), kv.valueCodes());
-    at = f.add(at, f.multiply(slot, kv.valueDim * bytes));
-    FloatBuilder::CodeScale scale;
-    if (kv.element == KvElement::i8)
-      scale = emitScale(run, kv.valueDim, kv.valueScales(), head);
-    f.overVectors(kv.valueDim, [&](Value column, int64_t width) {
-      Value x = load(run, column, width);
-      x = kv.element == KvElement::i8 ? f.narrowToBytes(f.encode(x, scale.inverse)) : toStored(x);
-      f.storeBytes(x, region, f.add(at, f.multiply(column, bytes)));
-    });
+    int64_t rowBytes = kv.codeBytes(kv.valueDim);
+    Value at = f.add(f.add(block, f.multiply(head, rowBytes * kKvBlockPositions)), kv.valueCodes());
+    at = f.add(at, f.multiply(slot, rowBytes));
+    if (!kv.isPacked())
+      return emitValueGroup(run, head, f.index(0), kv.valueDim, at);
+    int64_t whole = kv.valueDim / kKvValueGroup * kKvValueGroup;
+    if (whole > 0)
+      f.loop(f.index(0), f.index(whole), kKvValueGroup,
+             [&](Value first) { emitValueGroup(run, head, first, kKvValueGroup, at); });
+    if (whole < kv.valueDim)
+      emitValueGroup(run, head, f.index(whole), kv.valueDim - whole, at);
   }
 };
 
@@ -150,16 +189,19 @@ func::FuncOp buildRopeAppend(KernelContext &context, ModuleOp module, StringRef 
   if (spec.headNorms)
     types.append(2, MemRefType::get({kv.keyDim}, builder.getF32Type()));
   types.append(2, MemRefType::get({spec.context, spec.rotaryDim / 2}, builder.getF32Type()));
+  types.push_back(KvWindowValues::typeOf(builder));
   types.push_back(MemRefType::get({kv.regionBytes}, builder.getI8Type()));
   return buildFloatKernel(context, module, name, types, [&](FloatBuilder &f, const FloatKernelArguments &a) {
     Value q = a.memrefs[0], k = a.memrefs[1], v = a.memrefs[2];
     Value qNorm = spec.headNorms ? a.memrefs[3] : Value(), kNorm = spec.headNorms ? a.memrefs[4] : Value();
     ValueRange rest = a.memrefs.drop_front(spec.headNorms ? 5 : 3);
     Value key = f.scratch(kv.keyDim, f.f32());
-    RopeAppendEmitter emitter{f, spec, rest[0], rest[1], rest[2], f.scratch(kv.keyDim, f.i8()), {}, {}, {}};
+    RopeAppendEmitter emitter{f, spec, rest[0], rest[1], rest[3], f.scratch(kv.keyDim, f.i8()), {}, {}, {}};
+    KvWindowValues window = KvWindowValues::load(f, rest[2]);
     f.loop(a.tileBegin, a.tileEnd, 1, [&](Value token) {
       emitter.position = f.add(a.position, token);
-      emitter.block = f.multiply(f.divide(emitter.position, kKvBlockPositions), kv.blockBytes);
+      Value number = f.divide(emitter.position, kKvBlockPositions);
+      emitter.block = f.multiply(window.physicalBlock(f, number), kv.blockBytes);
       emitter.slot = f.remainder(emitter.position, kKvBlockPositions);
       f.loop(f.index(0), f.index(spec.heads), 1, [&](Value head) {
         Run run{q, {token}, f.multiply(head, kv.keyDim)};

@@ -22,6 +22,16 @@ func.func private @cache(!moe.cache<kv_heads = 0, qk_dim = 32, v_dim = 32, capac
 
 // -----
 
+// expected-error @+1 {{expects a window up to the capacity 1024 and, with one, fewer sinks than that, but got window 2048 and sinks 0}}
+func.func private @window(!moe.cache<kv_heads = 2, qk_dim = 32, v_dim = 32, capacity = 1024, elem = f32, window = 2048>)
+
+// -----
+
+// expected-error @+1 {{but got window 0 and sinks 4}}
+func.func private @sinks(!moe.cache<kv_heads = 2, qk_dim = 32, v_dim = 32, capacity = 1024, elem = f32, sinks = 4>)
+
+// -----
+
 // expected-error @+1 {{expects elements f32, f16, i8 or i4, but got 'i32'}}
 func.func private @elem(!moe.cache<kv_heads = 2, qk_dim = 32, v_dim = 32, capacity = 1024, elem = i32>)
 

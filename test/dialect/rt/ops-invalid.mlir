@@ -38,6 +38,15 @@ func.func @f(%context: !rt.context) {
 
 // -----
 
+// rt.kv_window (C1)
+func.func @f(%context: !rt.context) {
+  // expected-error @+1 {{expects a view memref<4xi32>, but got 'memref<3xi32>'}}
+  %x = rt.kv_window %context : memref<3xi32>
+  return
+}
+
+// -----
+
 // rt.read_rows (C1)
 func.func @f(%context: !rt.context, %rows: memref<64x68xf32>) {
   // expected-error @+1 {{expects a one-dimensional destination of bytes, but got}}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Rope with append, and attention, equal plain loops; attention does not depend on how tokens are cut into calls, nor
-/// on what lies in memory behind the last position, and agrees with double arithmetic.
+/// Rope with append, and attention, equal plain loops, with and without a window; attention does not depend on how
+/// tokens are cut into calls, nor on what lies in memory where a token does not look, and agrees with double
+/// arithmetic.
 #include "test/unit/FloatKernels/Catalog.h"
 #include "test/unit/FloatKernels/Expected.h"
 #include "test/unit/FloatKernels/KvRegion.h"
@@ -36,10 +37,10 @@ void runRope(const char *name, KernelFunction kernel, int64_t heads, const KvSha
     }
     if (headNorms)
       call(kernel, kMaxTokens, position, 0, kMaxTokens, q.data(), k.data(), v.data(), qNorm.data(), kNorm.data(),
-           cosine.data(), sine.data(), region.bytes.data());
+           cosine.data(), sine.data(), &region.window, region.bytes.data());
     else
       call(kernel, kMaxTokens, position, 0, kMaxTokens, q.data(), k.data(), v.data(), cosine.data(), sine.data(),
-           region.bytes.data());
+           &region.window, region.bytes.data());
     runner.expectSame("q", q, expectedQ);
     runner.expectSame("kv", region.bytes, expectedRegion.bytes);
   }
@@ -51,40 +52,60 @@ struct Partial {
   std::vector<float> o;
 };
 
-void addBlock(const Region &region, const float *q, int64_t head, int64_t begin, int64_t end, float scale,
+/// Adds the positions of [begin, begin + 64) that a token at `position` sees; false if there is none.
+bool addBlock(const Region &region, const float *q, int64_t head, int64_t begin, int64_t position, float scale,
               Partial &span) {
   const KvShape &shape = region.shape;
   float scores[64], largest = span.largest, partials[16] = {};
-  for (int64_t p = begin; p < end; ++p) {
+  bool seesAny = false;
+  for (int64_t p = begin; p < begin + 64; ++p) {
+    if (!region.sees(position, p))
+      continue;
+    seesAny = true;
     float s = 0.0f;
     for (int64_t i = 0; i < shape.keyDim; ++i)
-      s = std::fma(q[i], region.get(region.keyAt(head, i, p)), s);
-    if (shape.elementBytes == 1)
-      s = s * region.scale(shape.keyScales(), head, p);
+      s = std::fma(q[i], region.key(head, i, p), s);
+    if (region.hasScales())
+      s = s * region.scale(region.keyScaleAt(head, p));
     scores[p - begin] = s * scale;
     largest = scores[p - begin] > largest ? scores[p - begin] : largest;
   }
+  if (!seesAny)
+    return false;
   float correction = expectedExp(span.largest - largest);
   for (float &o : span.o)
     o = o * correction;
-  for (int64_t p = begin; p < end; ++p) {
+  for (int64_t p = begin; p < begin + 64; ++p) {
+    if (!region.sees(position, p))
+      continue;
     float weight = expectedExp(scores[p - begin] - largest);
     partials[(p - begin) % 16] = partials[(p - begin) % 16] + weight;
-    if (shape.elementBytes == 1)
-      weight = weight * region.scale(shape.valueScales(), head, p);
-    for (int64_t i = 0; i < shape.valueDim; ++i)
-      span.o[i] = std::fma(weight, region.get(region.valueAt(head, i, p)), span.o[i]);
+    for (int64_t i = 0; i < shape.valueDim; ++i) {
+      float scaled = region.hasScales() ? weight * region.scale(region.valueScaleAt(head, i, p)) : weight;
+      span.o[i] = std::fma(scaled, region.value(head, i, p), span.o[i]);
+    }
   }
   span.total = std::fma(span.total, correction, treeSum(partials));
   span.largest = largest;
+  return true;
 }
 
-std::vector<float> expectedAttention(const Region &region, const float *q, int64_t head, int64_t valid, float scale) {
+/// The query as the cache needs it.
+std::vector<float> queryFor(const Region &region, const float *q) {
+  return region.isPacked() ? expectedHadamard(q, region.shape.keyDim) : std::vector<float>(q, q + region.shape.keyDim);
+}
+
+std::vector<float> expectedAttention(const Region &region, const float *q, int64_t head, int64_t position,
+                                     float scale) {
+  std::vector<float> query = queryFor(region, q);
   Partial all{-INFINITY, 0.0f, std::vector<float>((size_t)region.shape.valueDim)};
-  for (int64_t first = 0; first < valid; first += 512) {
+  for (int64_t first = 0; first <= position; first += 512) {
     Partial span{-INFINITY, 0.0f, std::vector<float>(all.o.size())};
-    for (int64_t begin = first; begin < std::min(first + 512, valid); begin += 64)
-      addBlock(region, q, head, begin, std::min(begin + 64, valid), scale, span);
+    bool seesAny = false;
+    for (int64_t begin = first; begin < first + 512; begin += 64)
+      seesAny |= addBlock(region, query.data(), head, begin, position, scale, span);
+    if (!seesAny)
+      continue;
     float largest = span.largest > all.largest ? span.largest : all.largest;
     float before = expectedExp(all.largest - largest), now = expectedExp(span.largest - largest);
     for (size_t i = 0; i < all.o.size(); ++i)
@@ -98,50 +119,68 @@ std::vector<float> expectedAttention(const Region &region, const float *q, int64
 }
 
 /// Element 0 of the output in double arithmetic.
-double exactAttention(const Region &region, const float *q, int64_t head, int64_t valid, float scale) {
+double exactAttention(const Region &region, const float *q, int64_t head, int64_t position, float scale) {
   const KvShape &shape = region.shape;
+  std::vector<float> query = queryFor(region, q);
   double total = 0, o = 0;
-  for (int64_t p = 0; p < valid; ++p) {
+  for (int64_t p = 0; p <= position; ++p) {
+    if (!region.sees(position, p))
+      continue;
     double s = 0;
     for (int64_t i = 0; i < shape.keyDim; ++i)
-      s += (double)q[i] * region.get(region.keyAt(head, i, p)) * region.scale(shape.keyScales(), head, p);
+      s += (double)query[i] * region.key(head, i, p) * region.scale(region.keyScaleAt(head, p));
     double weight = std::exp(s * scale);
     total += weight;
-    o += weight * region.get(region.valueAt(head, 0, p)) * region.scale(shape.valueScales(), head, p);
+    o += weight * region.value(head, 0, p) * region.scale(region.valueScaleAt(head, 0, p));
   }
   return o / total;
 }
 
-void runAttention(const char *name, KernelFunction kernel, int64_t heads, const KvShape &shape) {
-  Runner runner(name);
+void runAttention(Runner &runner, KernelFunction kernel, int64_t heads, Region &region) {
+  const KvShape &shape = region.shape;
   Random random(7);
   float scale = 1.0f / std::sqrt((float)shape.keyDim);
   int64_t filled = 0;
-  Region region(shape);
   for (int64_t position : {0, 61, 123, 508, 1017, 1208}) {
     for (; filled < position + kMaxTokens; ++filled)
       for (int64_t h = 0; h < shape.kvHeads; ++h) {
         std::vector<float> k = random.values(shape.keyDim, 3.0f), v = random.values(shape.valueDim);
         region.append(k.data(), v.data(), h, filled);
       }
-    std::vector<float> q = random.values(kMaxTokens * heads * shape.keyDim, 3.0f);
-    std::vector<float> o((size_t)(kMaxTokens * heads * shape.valueDim), -1.0f), single = o, expected;
-    for (int64_t t = 0; t < kMaxTokens; ++t)
+    // Wide heads cost more and show less.
+    int64_t numTokens = shape.keyDim > 64 ? 2 : kMaxTokens;
+    std::vector<float> q = random.values(numTokens * heads * shape.keyDim, 3.0f);
+    std::vector<float> o((size_t)(numTokens * heads * shape.valueDim), -1.0f), single = o, expected;
+    for (int64_t t = 0; t < numTokens; ++t)
       for (int64_t h = 0; h < heads; ++h) {
         const float *row = &q[(t * heads + h) * shape.keyDim];
         int64_t kvHead = h / (heads / shape.kvHeads);
-        std::vector<float> part = expectedAttention(region, row, kvHead, position + t + 1, scale);
-        runner.expectNear("o", part[0], exactAttention(region, row, kvHead, position + t + 1, scale), 1e-5);
+        std::vector<float> part = expectedAttention(region, row, kvHead, position + t, scale);
+        runner.expectNear("o", part[0], exactAttention(region, row, kvHead, position + t, scale), 1e-5);
         expected.insert(expected.end(), part.begin(), part.end());
       }
-    int64_t tiles = kMaxTokens * heads;
-    call(kernel, kMaxTokens, position, 3, tiles, q.data(), region.bytes.data(), o.data());
-    call(kernel, kMaxTokens, position, 0, 3, q.data(), region.bytes.data(), o.data());
+    int64_t tiles = numTokens * heads;
+    call(kernel, numTokens, position, 1, tiles, q.data(), region.bytes.data(), &region.window, o.data());
+    call(kernel, numTokens, position, 0, 1, q.data(), region.bytes.data(), &region.window, o.data());
     runner.expectSame("o", o, expected);
-    for (int64_t t = 0; t < kMaxTokens; ++t)
-      call(kernel, 1, position + t, 0, heads, &q[t * heads * shape.keyDim], region.bytes.data(),
+    for (int64_t t = 0; t < numTokens; ++t)
+      call(kernel, 1, position + t, 0, heads, &q[t * heads * shape.keyDim], region.bytes.data(), &region.window,
            &single[t * heads * shape.valueDim]);
     runner.expectSame("o token by token", single, expected);
+  }
+}
+
+void runAttentionKernel(const char *name, KernelFunction kernel, int64_t heads, const KvShape &shape) {
+  Runner runner(name);
+  // {window, sinks}: none; smaller than a block; sinks in a block that leaves the window, and beyond one; sinks in the
+  // first span and a window in two others.
+  const uint32_t windows[][2] = {{0, 0}, {1, 0}, {50, 0}, {100, 4}, {64, 70}, {600, 65}};
+  for (auto [window, sinks] : windows) {
+    if (window && shape.keyDim > 32)
+      break;
+    Region region(shape);
+    region.window = moert_make_kv_window(kContext, window, sinks, kMaxTokens);
+    runAttention(runner, kernel, heads, region);
   }
 }
 
@@ -159,6 +198,6 @@ void runRopeCases() {
 
 void runAttentionCases() {
 #define ATTENTION(name, heads, kvHeads, keyDim, valueDim, kind, layerOffset)                                           \
-  runAttention(#name, name, heads, {kvHeads, keyDim, valueDim, element::kind, layerOffset});
+  runAttentionKernel(#name, name, heads, {kvHeads, keyDim, valueDim, element::kind, layerOffset});
   ATTENTION_KERNELS(ATTENTION)
 }

@@ -37,14 +37,31 @@ constexpr int64_t kNumBlocks = kContext / 64;
 #define ROPE_KERNELS(X)                                                                                                \
   X(rope_f32, 4, 2, 32, 32, f32, 0, 32, true)                                                                          \
   X(rope_f16, 2, 1, 80, 48, f16, 64, 24, false)                                                                        \
-  X(rope_i8, 4, 2, 24, 40, i8, 128, 16, true)
+  X(rope_i8, 4, 2, 24, 40, i8, 128, 16, true)                                                                          \
+  X(rope_i4, 4, 2, 24, 40, i4, 128, 16, true)                                                                          \
+  X(rope_i4_long, 2, 1, 192, 256, i4, 0, 64, false)                                                                    \
+  X(rope_i4_even, 1, 1, 128, 64, i4, 0, 128, true)
 
 // X(name, heads, kvHeads, keyDim, valueDim, element, layerOffset)
 #define ATTENTION_KERNELS(X)                                                                                           \
   X(attention_f32, 4, 2, 32, 32, f32, 0)                                                                               \
   X(attention_f16, 2, 1, 80, 48, f16, 64)                                                                              \
   X(attention_i8, 4, 2, 24, 40, i8, 128)                                                                               \
-  X(attention_i8_wide, 2, 1, 128, 144, i8, 0)
+  X(attention_i8_wide, 2, 1, 128, 144, i8, 0)                                                                          \
+  X(attention_i4, 4, 2, 24, 40, i4, 128)                                                                               \
+  X(attention_f32_256, 1, 1, 256, 256, f32, 0)                                                                         \
+  X(attention_f16_112, 3, 1, 112, 112, f16, 0)                                                                         \
+  X(attention_i8_96, 2, 2, 96, 96, i8, 0)                                                                              \
+  X(attention_i8_192, 1, 1, 192, 192, i8, 0)                                                                           \
+  X(attention_i4_24, 2, 1, 24, 24, i4, 0)                                                                              \
+  X(attention_i4_40, 2, 2, 40, 40, i4, 0)                                                                              \
+  X(attention_i4_64, 1, 1, 64, 64, i4, 0)                                                                              \
+  X(attention_i4_80, 1, 1, 80, 80, i4, 0)                                                                              \
+  X(attention_i4_96, 1, 1, 96, 96, i4, 0)                                                                              \
+  X(attention_i4_112, 1, 1, 112, 112, i4, 0)                                                                           \
+  X(attention_i4_128, 2, 1, 128, 128, i4, 0)                                                                           \
+  X(attention_i4_192, 1, 1, 192, 192, i4, 0)                                                                           \
+  X(attention_i4_256, 1, 1, 256, 256, i4, 0)
 
 // X(name, experts, topK, score, renormalize, renormEpsilon, factor)
 #define ROUTER_KERNELS(X)                                                                                              \
@@ -60,18 +77,19 @@ constexpr int64_t kNumBlocks = kContext / 64;
 
 /// Bytes that a KV layer has in a block, and the offsets of its parts (include/moert and the pack format's notes).
 struct KvShape {
-  int64_t kvHeads, keyDim, valueDim, elementBytes, layerOffset;
-  constexpr int64_t scaleBytes() const { return elementBytes == 1 ? kvHeads * 64 * 4 : 0; }
+  int64_t kvHeads, keyDim, valueDim, elementBits, layerOffset;
+  constexpr int64_t scaleBytes() const { return elementBits == 8 ? 4 : elementBits == 4 ? 2 : 0; }
+  constexpr int64_t valueGroups() const { return elementBits == 4 ? (valueDim + 31) / 32 : 1; }
   constexpr int64_t keyCodes() const { return layerOffset; }
-  constexpr int64_t keyScales() const { return keyCodes() + kvHeads * keyDim * 64 * elementBytes; }
-  constexpr int64_t valueCodes() const { return keyScales() + scaleBytes(); }
-  constexpr int64_t valueScales() const { return valueCodes() + kvHeads * valueDim * 64 * elementBytes; }
-  constexpr int64_t blockBytes() const { return valueScales() + scaleBytes() + 64; }
+  constexpr int64_t keyScales() const { return keyCodes() + kvHeads * keyDim * 64 * elementBits / 8; }
+  constexpr int64_t valueCodes() const { return keyScales() + kvHeads * 64 * scaleBytes(); }
+  constexpr int64_t valueScales() const { return valueCodes() + kvHeads * valueDim * 64 * elementBits / 8; }
+  constexpr int64_t blockBytes() const { return valueScales() + kvHeads * valueGroups() * 64 * scaleBytes() + 64; }
   constexpr int64_t regionBytes() const { return blockBytes() * kNumBlocks; }
 };
 
 namespace element {
-constexpr int64_t f32 = 4, f16 = 2, i8 = 1;
+constexpr int64_t f32 = 32, f16 = 16, i8 = 8, i4 = 4;
 }
 
 #endif

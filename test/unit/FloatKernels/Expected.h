@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 inline uint32_t bitsOf(float x) {
   uint32_t bits;
@@ -104,6 +105,34 @@ inline void expectedQuantize(const float *x, int8_t *codes, float *scales, int32
     for (int64_t i = 0; i < group; ++i)
       sums[g] += codes[g * group + i];
   }
+}
+
+/// Scale of i4 codes, which go to codes[0 .. count).
+inline uint16_t expectedNibbles(const float *x, int8_t *codes, int64_t count) {
+  float wanted = largestMagnitude(x, count) / 7.0f;
+  uint16_t half = halfOf(wanted <= 65504.0f ? wanted : 65504.0f);
+  float scale = ofHalf(half), inverse = scale == 0.0f ? 0.0f : 1.0f / scale;
+  for (int64_t i = 0; i < count; ++i) {
+    float rounded = std::nearbyint(x[i] * inverse);
+    codes[i] = rounded >= -7.0f ? (int8_t)std::min(rounded, 7.0f) : (int8_t)-7;
+  }
+  return half;
+}
+
+/// Normalized Hadamard transform of each run of the largest power of two that divides `count`.
+inline std::vector<float> expectedHadamard(const float *x, int64_t count) {
+  std::vector<float> y(x, x + count);
+  int64_t block = count & -count;
+  for (int64_t h = 1; h < block; h *= 2)
+    for (int64_t i = 0; i < count; ++i)
+      if (i / h % 2 == 0) {
+        float a = y[i], b = y[i + h];
+        y[i] = a + b;
+        y[i + h] = a - b;
+      }
+  for (float &value : y)
+    value = value * (float)(1.0 / std::sqrt((double)block));
+  return y;
 }
 
 inline void expectedRotation(float *x, const float *cosine, const float *sine, int64_t rotaryDim) {

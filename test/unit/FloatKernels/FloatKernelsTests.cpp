@@ -77,6 +77,9 @@ TEST(FloatKernels, LayoutFollowsTheContract) {
   EXPECT_EQ(layout.layerBytes(), 2 * (2 * 32 * 64 + 2 * 64 * 4));
   layout.element = KvElement::f16;
   EXPECT_EQ(layout.layerBytes(), 2 * 2 * 32 * 64 * 2);
+  layout.element = KvElement::i4;
+  layout.valueDim = 40; // two groups of columns: 32 and 8
+  EXPECT_EQ(layout.layerBytes(), 2 * 64 * (32 / 2 + 2 + 40 / 2 + 2 * 2));
 }
 
 TEST(FloatKernels, ChecksRefuseSpecsOutOfRange) {
@@ -99,8 +102,9 @@ TEST(FloatKernels, ChecksRefuseSpecsOutOfRange) {
   attention.heads = 4;
   EXPECT_EQ(firstError(check(attention)), "");
   attention.kv.keyDim = 20;
-  EXPECT_EQ(firstError(check(attention)), "attention expects head dimensions that are multiples of 8, but got 20 for "
-                                          "keys and 32 for values");
+  EXPECT_EQ(firstError(check(attention)),
+            "a KV cache with head_dim 20 has no kernel; supported are multiples of 8 up to "
+            "1024");
   RopeAppendSpec rope{1, 4, 33, 64, false, 1e-6f, false, smallLayout()};
   EXPECT_EQ(firstError(check(rope)), "rope expects at least 1 token, 1 position and an even rotary dimension of at "
                                      "most 32, but got 1 tokens, 64 positions and dimension 33");

@@ -58,14 +58,20 @@ int32_t fake::feedEntry(moert_context *context) {
   if (int32_t status = context->calls->read_rows(context, 0, arena.rows))
     return status;
   auto *state = reinterpret_cast<uint32_t *>(context->state);
+  const moert_kv_window &window = context->kv_window;
+  auto slot = [&](int64_t position) -> int32_t & {
+    int64_t block = moert_kv_physical_block(&window, position / 64);
+    return *reinterpret_cast<int32_t *>(context->kv + block * blockBytes + position % 64 * 4);
+  };
+  for (int64_t t = 0; t < context->n; ++t)
+    slot(context->position + t) = context->tokens[t];
   for (int64_t t = 0; t < context->n; ++t) {
     int64_t position = context->position + t;
-    *reinterpret_cast<int32_t *>(context->kv + position / 64 * blockBytes + position % 64 * 4) = context->tokens[t];
     uint32_t h;
     memcpy(&h, arena.rows + t * kRowBytes, 4);
     for (int64_t q = 0; q <= position; ++q)
-      h +=
-          static_cast<uint32_t>((q + 1) * *reinterpret_cast<int32_t *>(context->kv + q / 64 * blockBytes + q % 64 * 4));
+      if (q > position - window.window || q < window.sinks)
+        h += static_cast<uint32_t>((q + 1) * slot(q));
     state[0] = state[0] * 31 + static_cast<uint32_t>(context->tokens[t]);
     arena.hidden[t][0] = h + state[0];
   }

@@ -18,13 +18,14 @@ using namespace fake;
 
 //===--- reference ------------------------------------------------------------------------------------------------===//
 
-std::vector<std::vector<float>> fake::referenceLogits(const std::vector<int32_t> &ids) {
+std::vector<std::vector<float>> fake::referenceLogits(const std::vector<int32_t> &ids, size_t window, size_t sinks) {
   std::vector<std::vector<float>> rows;
   uint32_t state = 0;
   for (size_t p = 0; p < ids.size(); ++p) {
     uint32_t h = rowWord(static_cast<uint32_t>(ids[p]));
     for (size_t q = 0; q <= p; ++q)
-      h += static_cast<uint32_t>((q + 1) * ids[q]);
+      if (p - q < window || q < sinks)
+        h += static_cast<uint32_t>((q + 1) * ids[q]);
     state = state * 31 + static_cast<uint32_t>(ids[p]);
     h += state;
     for (uint32_t layer = 0; layer < kLayers; ++layer) {

@@ -39,7 +39,8 @@ void flipBit(const std::string &path, uint64_t offset);
 void truncateFile(const std::string &path, uint64_t sizeBytes);
 
 /// What the model computes: logits of every token of `ids`, one row each.
-std::vector<std::vector<float>> referenceLogits(const std::vector<int32_t> &ids);
+std::vector<std::vector<float>> referenceLogits(const std::vector<int32_t> &ids, size_t window = SIZE_MAX,
+                                                size_t sinks = 0);
 std::vector<int32_t> somePrompt(size_t count);
 
 const moert_api &api();

@@ -87,6 +87,73 @@ TEST(Plan, NamesTheRangeOfEachOption) {
   EXPECT_NE(message.find("options.struct_bytes is 0"), std::string::npos);
 }
 
+TEST(Plan, HalfTheContextIsHalfTheKv) {
+  makePack({.kvBlockBytes = 1 << 20});
+  moert_model_v1.context = 4096;
+  moert_plan_info all = {}, half = {};
+  moert_open_options given = options("");
+  ASSERT_EQ(planOf(given, all), MOERT_STATUS_OK);
+  EXPECT_EQ(all.kv_bytes, 64u << 20);
+  given.context = 2048;
+  ASSERT_EQ(planOf(given, half), MOERT_STATUS_OK);
+  EXPECT_EQ(half.kv_bytes, all.kv_bytes / 2);
+  // The tokenizer's scratch shrinks, too, if there is one.
+  EXPECT_EQ(half.plan_bytes + half.kv_bytes + (all.overhead_bytes - half.overhead_bytes), all.plan_bytes);
+}
+
+TEST(Plan, AWindowShrinksTheKv) {
+  makePack({.kvBlockBytes = 1 << 20});
+  moert_model_v1.context = 4096;
+  moert_plan_info info = {};
+  moert_open_options given = options("");
+  given.window = 512;
+  given.sinks = 4;
+  ASSERT_EQ(planOf(given, info), MOERT_STATUS_OK);
+  // A block of sinks; 512 positions and a chunk of 16 less one touch at most 10 blocks.
+  EXPECT_EQ(info.kv_bytes, 11u << 20);
+  given.window = 4096;
+  ASSERT_EQ(planOf(given, info), MOERT_STATUS_OK);
+  EXPECT_EQ(info.kv_bytes, 64u << 20);
+}
+
+TEST(Plan, ACompiledWindowCanOnlyShrink) {
+  makePack({.kvBlockBytes = 1 << 20});
+  moert_model_v1.context = 4096;
+  moert_model_v1.window = 512;
+  moert_plan_info info = {};
+  moert_open_options given = options("");
+  std::string message;
+  ASSERT_EQ(planOf(given, info), MOERT_STATUS_OK);
+  EXPECT_EQ(info.kv_bytes, 10u << 20);
+  given.window = 256;
+  given.sinks = 4;
+  ASSERT_EQ(planOf(given, info), MOERT_STATUS_OK);
+  EXPECT_EQ(info.kv_bytes, 7u << 20);
+  given.window = 1024;
+  EXPECT_EQ(planOf(given, info, &message), MOERT_STATUS_INVALID_ARGUMENT);
+  EXPECT_EQ(message,
+            "options.window 1024 with 4 sinks needs 19 KV blocks, but the compiled window 512 with 0 sinks has "
+            "10; lower them or compile with a larger --window");
+}
+
+TEST(Plan, RefusesAWindowOutOfRange) {
+  makePack();
+  moert_plan_info info = {};
+  std::string message;
+  moert_open_options bad = options("");
+  bad.window = kContext + 1;
+  EXPECT_EQ(planOf(bad, info, &message), MOERT_STATUS_INVALID_ARGUMENT);
+  EXPECT_EQ(message, "options.window is 257, expected 0 (as compiled) to the compiled context 256");
+  bad.window = 64;
+  bad.sinks = kContext;
+  EXPECT_EQ(planOf(bad, info, &message), MOERT_STATUS_INVALID_ARGUMENT);
+  EXPECT_EQ(message, "options.sinks is 256, expected less than the compiled context 256");
+  bad.window = 0;
+  bad.sinks = 4;
+  EXPECT_EQ(planOf(bad, info, &message), MOERT_STATUS_INVALID_ARGUMENT);
+  EXPECT_EQ(message, "options.sinks is 4 without a window, in which every position is seen; set options.window");
+}
+
 TEST(Plan, RefusesMissingCpuFeatures) {
   std::string path = makePack();
   moert_model_v1.features_required = 1u << 30;

@@ -149,6 +149,30 @@ TEST(Session, CancelFromAnotherThreadAndBusy) {
   run.expectLogits(ids);
 }
 
+TEST(Session, AWindowKeepsMemoryConstantAndItsPositions) {
+  std::string path = makePack({.kvBlockBytes = 65536});
+  std::vector<int32_t> ids = somePrompt(250);
+  for (auto [window, sinks] : {std::pair(40u, 0u), std::pair(40u, 5u), std::pair(1u, 70u)}) {
+    moert_open_options given = options(path);
+    given.window = window;
+    given.sinks = sinks;
+    moert_model *model = openOrDie(given);
+    moert_session *session = nullptr;
+    ASSERT_EQ(api().session_create(model, &session, nullptr), MOERT_STATUS_OK);
+    std::vector<std::vector<float>> rows;
+    // 200 positions: every block of sinks and ring is in use.
+    ASSERT_EQ(api().prefill(session, ids.data(), 200, 0, collect, &rows, nullptr), MOERT_STATUS_OK);
+    moert_statistics early = {}, late = {};
+    ASSERT_EQ(api().statistics(model, &early, nullptr), MOERT_STATUS_OK);
+    ASSERT_EQ(api().prefill(session, ids.data() + 200, ids.size() - 200, 0, collect, &rows, nullptr), MOERT_STATUS_OK);
+    ASSERT_EQ(api().statistics(model, &late, nullptr), MOERT_STATUS_OK);
+    EXPECT_EQ(late.ledger_peak_bytes, early.ledger_peak_bytes);
+    EXPECT_EQ(rows, referenceLogits(ids, window, sinks));
+    api().session_destroy(session);
+    api().close(model);
+  }
+}
+
 TEST(Session, ResetForgets) {
   Conversation run(2);
   ASSERT_EQ(run.prefill(somePrompt(100)), MOERT_STATUS_OK);
