@@ -27,7 +27,8 @@ enum {
   MOERT_FEATURE_X86_FMA = 1u << 17,
   MOERT_FEATURE_X86_F16C = 1u << 18,
   MOERT_FEATURE_X86_AVX512 = 1u << 19, /* F, BW, DQ, VL */
-  MOERT_FEATURE_X86_AVX512_VNNI = 1u << 20
+  MOERT_FEATURE_X86_AVX512_VNNI = 1u << 20,
+  MOERT_FEATURE_X86_AVX_VNNI = 1u << 21 /* the form with VEX encoding, 256 bit */
 };
 
 struct moert_context;

@@ -10,13 +10,13 @@
 namespace moec {
 
 /// Instruction level that kernels are generated for. Results do not depend on it (numerics contract).
-enum class Isa { Avx2, Avx512Vnni, Dotprod, I8mm };
+enum class Isa { Avx2, AvxVnni, Avx512Vnni, Neon, Dotprod, I8mm };
 
 /// How weights lie in memory. The values are those of `moepack_layout_family`.
 enum class LayoutFamily : uint32_t { Arm64 = 1, X86 = 2 };
 
 constexpr LayoutFamily familyOf(Isa isa) {
-  return isa == Isa::Avx2 || isa == Isa::Avx512Vnni ? LayoutFamily::X86 : LayoutFamily::Arm64;
+  return isa == Isa::Avx2 || isa == Isa::AvxVnni || isa == Isa::Avx512Vnni ? LayoutFamily::X86 : LayoutFamily::Arm64;
 }
 
 } // namespace moec

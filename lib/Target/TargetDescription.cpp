@@ -98,23 +98,23 @@ llvm::Expected<TargetDescription> detectHost() {
   auto hasAll = [&](std::initializer_list<llvm::StringRef> names) {
     return llvm::all_of(names, [&](llvm::StringRef name) { return found.lookup(name); });
   };
-  std::string needed;
 #if defined(__aarch64__)
   if (hasAll({"dotprod", "i8mm", "fullfp16"}))
     return lookupTarget("arm64-i8mm");
   if (hasAll({"dotprod", "fullfp16"}))
     return lookupTarget("arm64-dotprod");
-  needed = "dotprod and fullfp16";
+  return lookupTarget("arm64-neon");
 #else
   bool isAvx2 = hasAll({"avx2", "fma", "f16c"});
   if (isAvx2 && hasAll({"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vnni"}))
     return lookupTarget("x86-64-avx512vnni");
+  if (isAvx2 && hasAll({"avxvnni"}))
+    return lookupTarget("x86-64-avxvnni");
   if (isAvx2)
     return lookupTarget("x86-64-avx2");
-  needed = "avx2, fma and f16c";
-#endif
-  return fault("target 'host' needs a processor with " + needed + ", found '" + llvm::sys::getHostCPUName() +
+  return fault("target 'host' needs a processor with avx2, fma and f16c, found '" + llvm::sys::getHostCPUName() +
                "'; name another target and run its output elsewhere");
+#endif
 }
 
 } // namespace moec

@@ -22,10 +22,9 @@ struct Named {
   uint32_t value;
 };
 
-constexpr Named kIsas[] = {{"avx2", uint32_t(Isa::Avx2)},
-                           {"avx512vnni", uint32_t(Isa::Avx512Vnni)},
-                           {"dotprod", uint32_t(Isa::Dotprod)},
-                           {"i8mm", uint32_t(Isa::I8mm)}};
+constexpr Named kIsas[] = {
+    {"avx2", uint32_t(Isa::Avx2)}, {"avxvnni", uint32_t(Isa::AvxVnni)}, {"avx512vnni", uint32_t(Isa::Avx512Vnni)},
+    {"neon", uint32_t(Isa::Neon)}, {"dotprod", uint32_t(Isa::Dotprod)}, {"i8mm", uint32_t(Isa::I8mm)}};
 
 constexpr Named kPlatforms[] = {{"linux-gnu", uint32_t(Platform::LinuxGnu)}, {"android", uint32_t(Platform::Android)}};
 
@@ -34,10 +33,11 @@ constexpr Named kArchitectures[] = {{"aarch64", 0}, {"x86_64", 1}};
 constexpr Named kBases[] = {{"cited", 0}, {"estimated", 1}};
 
 constexpr Named kFeatures[] = {
-    {"arm_dotprod", MOERT_FEATURE_ARM_DOTPROD}, {"arm_i8mm", MOERT_FEATURE_ARM_I8MM},
-    {"arm_fp16", MOERT_FEATURE_ARM_FP16},       {"x86_avx2", MOERT_FEATURE_X86_AVX2},
-    {"x86_fma", MOERT_FEATURE_X86_FMA},         {"x86_f16c", MOERT_FEATURE_X86_F16C},
-    {"x86_avx512", MOERT_FEATURE_X86_AVX512},   {"x86_avx512_vnni", MOERT_FEATURE_X86_AVX512_VNNI}};
+    {"arm_dotprod", MOERT_FEATURE_ARM_DOTPROD},  {"arm_i8mm", MOERT_FEATURE_ARM_I8MM},
+    {"arm_fp16", MOERT_FEATURE_ARM_FP16},        {"x86_avx2", MOERT_FEATURE_X86_AVX2},
+    {"x86_fma", MOERT_FEATURE_X86_FMA},          {"x86_f16c", MOERT_FEATURE_X86_F16C},
+    {"x86_avx512", MOERT_FEATURE_X86_AVX512},    {"x86_avx512_vnni", MOERT_FEATURE_X86_AVX512_VNNI},
+    {"x86_avx_vnni", MOERT_FEATURE_X86_AVX_VNNI}};
 
 llvm::StringRef nameIn(llvm::ArrayRef<Named> names, uint32_t value) {
   for (const Named &named : names)

@@ -25,12 +25,14 @@ FailureOr<moec::Isa> isaOf(ModuleOp module) {
   if (name)
     isa = llvm::StringSwitch<std::optional<moec::Isa>>(name)
               .Case("avx2", moec::Isa::Avx2)
+              .Case("avxvnni", moec::Isa::AvxVnni)
               .Case("avx512vnni", moec::Isa::Avx512Vnni)
+              .Case("neon", moec::Isa::Neon)
               .Case("dotprod", moec::Isa::Dotprod)
               .Case("i8mm", moec::Isa::I8mm)
               .Default(std::nullopt);
   if (!isa)
-    return module.emitError("expects moe.target with an isa of avx2, avx512vnni, dotprod or i8mm");
+    return module.emitError("expects moe.target with an isa of avx2, avxvnni, avx512vnni, neon, dotprod or i8mm");
   return *isa;
 }
 

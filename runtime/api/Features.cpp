@@ -25,18 +25,22 @@ uint32_t cpuFeatures() {
   unsigned low = 0, high = 0;
   asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   bool ymm = (low & 0x6) == 0x6, zmm = (low & 0xe6) == 0xe6;
-  unsigned seventh = 0, seventhC = 0;
+  unsigned seventh = 0, seventhC = 0, seventhOneA = 0;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
+    unsigned lastSubleaf = a;
     seventh = b;
     seventhC = c;
+    if (lastSubleaf >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d))
+      seventhOneA = a;
   }
-  constexpr unsigned kAvx2 = 1u << 5, kVnni = 1u << 11;
+  constexpr unsigned kAvx2 = 1u << 5, kVnni = 1u << 11, kAvxVnni = 1u << 4;
   constexpr unsigned kAvx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; // F, DQ, BW, VL
   uint32_t features = 0;
   if (ymm) {
     features |= seventh & kAvx2 ? MOERT_FEATURE_X86_AVX2 : 0;
     features |= first & kFma ? MOERT_FEATURE_X86_FMA : 0;
     features |= first & kF16c ? MOERT_FEATURE_X86_F16C : 0;
+    features |= seventhOneA & kAvxVnni ? MOERT_FEATURE_X86_AVX_VNNI : 0;
   }
   if (zmm && (seventh & kAvx512) == kAvx512) {
     features |= MOERT_FEATURE_X86_AVX512;
@@ -75,6 +79,8 @@ static const char *featureName(uint32_t bit) {
     return "avx512 (f, bw, dq, vl)";
   case MOERT_FEATURE_X86_AVX512_VNNI:
     return "avx512-vnni";
+  case MOERT_FEATURE_X86_AVX_VNNI:
+    return "avx-vnni";
   }
   return "unknown";
 }

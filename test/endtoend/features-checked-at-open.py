@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # REQUIRES: qemu
 # RUN: %python %s
-"""On a Cortex-A76 the i8mm build is refused by the name of the missing feature, the dotprod build runs."""
+"""On a Cortex-A76 the i8mm build is refused by the name of the missing feature, the dotprod build runs; on a Cortex-A57
+the dotprod build is refused and the baseline build runs."""
 from moectest import check, compiled, expect_error, run
 
 FLAGS = ("--prompt", "Once upon a time", "--max-tokens", 2, "--greedy")
-refused = run(compiled("mixed", "arm64-i8mm"), *FLAGS, target="arm64-i8mm", cpu="cortex-a76", code=None)
-expect_error(refused, "i8mm")
-check("Illegal instruction" not in refused.err, refused.err)
-small = run(compiled("mixed", "arm64-dotprod"), *FLAGS, target="arm64-dotprod", cpu="cortex-a76")
-large = run(compiled("mixed", "arm64-dotprod"), *FLAGS, target="arm64-dotprod")
-check(small.out == large.out and small.out, f"text on a Cortex-A76 {small.out!r}, on a newer core {large.out!r}")
+newest = run(compiled("mixed", "arm64-dotprod"), *FLAGS, target="arm64-dotprod")
+for refused, runs, cpu in (("i8mm", "dotprod", "cortex-a76"), ("dotprod", "neon", "cortex-a57")):
+    result = run(compiled("mixed", f"arm64-{refused}"), *FLAGS, target=f"arm64-{refused}", cpu=cpu, code=None)
+    expect_error(result, f"lacks the feature '{refused}'")
+    check("Illegal instruction" not in result.err, result.err)
+    result = run(compiled("mixed", f"arm64-{runs}"), *FLAGS, target=f"arm64-{runs}", cpu=cpu)
+    check(result.out == newest.out and result.out, f"text on {cpu} {result.out!r}, on a newer core {newest.out!r}")

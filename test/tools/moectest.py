@@ -25,7 +25,8 @@ DEMO = os.path.join(SOURCE, "examples", "demo-moe")
 DATA = os.path.join(SOURCE, "test", "data")
 GOLDEN = os.path.join(DATA, "golden")
 BIN = os.path.join(BUILD, "bin")
-ARM64_TARGETS = ("arm64-dotprod", "arm64-i8mm")
+ARM64_TARGETS = ("arm64-neon", "arm64-dotprod", "arm64-i8mm")
+X86_TARGETS = ("x86-64-avx2", "x86-64-avxvnni", "x86-64-avx512vnni")
 TIMEOUT_S = 540
 
 

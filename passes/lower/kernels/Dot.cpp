@@ -50,7 +50,7 @@ int64_t DotEmitter::widestBlock() const {
     return 8;
   if (!matrix.encoding.isInteger())
     return 4;
-  return isa == Isa::Avx2 ? 2 : 4;
+  return familyOf(isa) == LayoutFamily::X86 ? 2 : 4;
 }
 
 DotEmitter::Values DotEmitter::emit(Value row, Tokens tokens) {

@@ -104,6 +104,12 @@ private:
   int64_t armShift() const { return 8 - matrix.encoding.bits(); }
   mlir::Value armFloat(mlir::Value sums);
 
+  // DotAvxVnni.cpp
+  Values sumsAvxVnni(mlir::Value block, mlir::Value k, Tokens tokens, mlir::ValueRange initial);
+
+  // DotNeon.cpp
+  Values neonSums(mlir::Value block, mlir::Value group, Tokens tokens, int64_t half, int64_t numPairs);
+
   Isa isa;
   FloatBuilder &f;
   MatrixSpec matrix;

@@ -48,7 +48,7 @@ DotEmitter::Values DotEmitter::emitSdotGroup(Value block, Value group, Tokens to
   const int64_t numHalves = acc.size() / tokens.size(), numPairs = 2 * numHalves;
   VectorType sumType = f.vectorOf(f.i32(), 4);
   Values sums(tokens.size() * numPairs, splatInteger(f.i32(), 4, 0));
-  sums = overSlices(sums, [&](Value slice, ValueRange carried) {
+  auto sdot = [&](Value slice, ValueRange carried) {
     Value at = f.add(block, f.multiply(slice, codeBytes() * 32 / encoding().group));
     Value k = f.add(f.multiply(group, encoding().group), f.multiply(slice, 32));
     Values next(carried.begin(), carried.end());
@@ -68,7 +68,8 @@ DotEmitter::Values DotEmitter::emitSdotGroup(Value block, Value group, Tokens to
         }
     }
     return next;
-  });
+  };
+  sums = isa == Isa::Neon ? neonSums(block, group, tokens, half, numPairs) : overSlices(sums, sdot);
   Values scales, minima, next;
   for (int64_t i = 0; i < numHalves; ++i) {
     scales.push_back(weightScales(block, 4 * (half + i), 4));
@@ -235,7 +236,9 @@ DotEmitter::Values DotEmitter::emitArm(Value row, Tokens tokens) {
     return result;
   }
   // The sums of 8 rows x 4 tokens do not fit in registers besides the accumulators: 4 rows after the other 4.
-  const int64_t halvesAtOnce = tokens.size() > 2 ? 1 : 2;
+  // Without sdot there are twice as many sums.
+  const size_t mostWhole = isa == Isa::Neon ? 1 : 2;
+  const int64_t halvesAtOnce = tokens.size() > mostWhole ? 1 : 2;
   SmallVector<Values, 2> passes;
   for (int64_t half = 0; half < 2; half += halvesAtOnce)
     passes.push_back(overGroups(base, Values(halvesAtOnce * tokens.size(), f.zeroVector(4)),

@@ -126,6 +126,8 @@ DotEmitter::Values DotEmitter::emitX86(Value row, Tokens tokens) {
         sums = overSlices(sums, [&](Value slice, ValueRange carried) {
           Value at = f.add(block, f.multiply(slice, codeBytes() * 32 / encoding().group));
           Value k = f.add(f.multiply(group, encoding().group), f.multiply(slice, 32));
+          if (isa == Isa::AvxVnni)
+            return sumsAvxVnni(at, k, tokens, carried);
           return isVnni ? sumsVnni(at, k, tokens, carried) : sumsAvx2(at, k, tokens, carried);
         });
         Value scale = weightScales(block, 0, kFloatLanes), minimum;

@@ -26,7 +26,7 @@ static constexpr uint8_t kGuard = 0xa5;
 static constexpr const char *kAvx512 = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni";
 
 const std::vector<Isa> &allLevels() {
-  static const std::vector<Isa> levels{Isa::Avx512Vnni, Isa::Avx2, Isa::Dotprod, Isa::I8mm};
+  static const std::vector<Isa> levels{Isa::Avx512Vnni, Isa::AvxVnni, Isa::Avx2, Isa::Neon, Isa::Dotprod, Isa::I8mm};
   return levels;
 }
 
@@ -34,8 +34,12 @@ std::string levelName(Isa isa) {
   switch (isa) {
   case Isa::Avx2:
     return "avx2";
+  case Isa::AvxVnni:
+    return "avxvnni";
   case Isa::Avx512Vnni:
     return "avx512vnni";
+  case Isa::Neon:
+    return "neon";
   case Isa::Dotprod:
     return "dotprod";
   case Isa::I8mm:
@@ -54,9 +58,13 @@ static ObjectOptions optionsOf(Isa isa) {
   switch (isa) {
   case Isa::Avx2:
     return {"x86_64-unknown-linux-gnu", "x86-64", "+avx2,+fma,+f16c"};
+  case Isa::AvxVnni:
+    return {"x86_64-unknown-linux-gnu", "x86-64", "+avx2,+fma,+f16c,+avxvnni"};
   case Isa::Avx512Vnni:
     return {"x86_64-unknown-linux-gnu", "x86-64",
             "+avx2,+fma,+f16c,+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512vnni"};
+  case Isa::Neon:
+    return {"aarch64-unknown-linux-gnu", "generic", "+neon,-dotprod,-fullfp16"};
   case Isa::Dotprod:
     return {"aarch64-unknown-linux-gnu", "generic", "+dotprod,+fullfp16"};
   case Isa::I8mm:
@@ -98,7 +106,10 @@ static std::string whyUnavailable(Isa isa) {
   }
   llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   llvm::SmallVector<llvm::StringRef> needed;
-  llvm::StringRef(isa == Isa::Avx512Vnni ? kAvx512 : "avx2,fma,f16c").split(needed, ',');
+  llvm::StringRef(isa == Isa::Avx512Vnni ? kAvx512
+                  : isa == Isa::AvxVnni  ? "avx2,fma,f16c,avxvnni"
+                                         : "avx2,fma,f16c")
+      .split(needed, ',');
   for (llvm::StringRef feature : needed)
     if (!features.lookup(feature))
       return "this processor has no " + feature.str();
@@ -200,7 +211,9 @@ std::string CompiledKernel::runEmulated(std::vector<Buffer> &buffers, const std:
   }
   if (!writeFile(stem + ".in", input.data(), input.size()))
     return "cannot write " + stem + ".in";
-  wrong = runProgram({"qemu-aarch64", "-cpu", "max", stem + ".elf", stem + ".in", stem + ".out"});
+  // The oldest core that the level is for: an instruction that it lacks ends the run.
+  const char *cpu = isa == Isa::Neon ? "cortex-a57" : isa == Isa::Dotprod ? "cortex-a76" : "max";
+  wrong = runProgram({"qemu-aarch64", "-cpu", cpu, stem + ".elf", stem + ".in", stem + ".out"});
   if (!wrong.empty())
     return wrong;
   auto output = llvm::MemoryBuffer::getFile(stem + ".out");

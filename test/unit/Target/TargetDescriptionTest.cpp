@@ -14,9 +14,10 @@ static TargetDescription target(llvm::StringRef name) { return cantFail(lookupTa
 
 TEST(TargetDescriptionTest, EveryNameResolves) {
   std::vector<std::string> names = targetNames();
-  EXPECT_EQ(names, (std::vector<std::string>{"host", "arm64", "arm64-dotprod", "arm64-i8mm", "dimensity-9400",
-                                             "generic-armv8.2", "snapdragon-8-elite", "snapdragon-8-gen3", "tensor-g4",
-                                             "x86-64-avx2", "x86-64-avx512vnni"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"host", "arm64", "arm64-dotprod", "arm64-i8mm", "arm64-neon", "dimensity-9400",
+                                      "generic-armv8", "generic-armv8.2", "snapdragon-8-elite", "snapdragon-8-gen3",
+                                      "tensor-g4", "x86-64-avx2", "x86-64-avx512vnni", "x86-64-avxvnni"}));
   for (llvm::StringRef name : llvm::ArrayRef(names).drop_front()) {
     TargetDescription found = target(name);
     EXPECT_FALSE(found.summary.empty() || found.triple.empty() || found.cpu.empty()) << name.str();
@@ -31,6 +32,9 @@ TEST(TargetDescriptionTest, ArmTargetsRequireWhatTheyEnable) {
   EXPECT_EQ(i8mm.isa, Isa::I8mm);
   EXPECT_EQ(i8mm.featuresRequired, MOERT_FEATURE_ARM_DOTPROD | MOERT_FEATURE_ARM_I8MM | MOERT_FEATURE_ARM_FP16);
   EXPECT_EQ(dotprod.featuresRequired, uint32_t(MOERT_FEATURE_ARM_DOTPROD | MOERT_FEATURE_ARM_FP16));
+  EXPECT_EQ(target("arm64-neon").featuresRequired, 0u);
+  EXPECT_EQ(target("arm64-neon").isa, Isa::Neon);
+  EXPECT_EQ(target("arm64-neon").layoutFamily(), LayoutFamily::Arm64);
   EXPECT_EQ(i8mm.features, "+neon,+dotprod,+i8mm,+fullfp16,-bf16,-sve,-sve2");
   EXPECT_EQ(dotprod.features, "+neon,+dotprod,+fullfp16,-bf16,-i8mm,-sve,-sve2");
   EXPECT_EQ(i8mm.layoutFamily(), LayoutFamily::Arm64);
@@ -43,13 +47,16 @@ TEST(TargetDescriptionTest, X86TargetsRequireWhatTheyEnable) {
   uint32_t base = MOERT_FEATURE_X86_AVX2 | MOERT_FEATURE_X86_FMA | MOERT_FEATURE_X86_F16C;
   EXPECT_EQ(avx2.featuresRequired, base);
   EXPECT_EQ(vnni.featuresRequired, base | MOERT_FEATURE_X86_AVX512 | MOERT_FEATURE_X86_AVX512_VNNI);
+  EXPECT_EQ(target("x86-64-avxvnni").featuresRequired, base | MOERT_FEATURE_X86_AVX_VNNI);
+  EXPECT_EQ(target("x86-64-avxvnni").layoutFamily(), LayoutFamily::X86);
   EXPECT_EQ(vnni.layoutFamily(), LayoutFamily::X86);
   EXPECT_EQ(uint32_t(vnni.layoutFamily()), uint32_t(MOEPACK_FAMILY_X86));
   EXPECT_EQ(nameOf(vnni.isa), "avx512vnni");
 }
 
 TEST(TargetDescriptionTest, AliasesWithoutFactsAreOtherNames) {
-  for (auto [alias, name] : {std::pair("arm64", "arm64-i8mm"), std::pair("generic-armv8.2", "arm64-dotprod")}) {
+  for (auto [alias, name] : {std::pair("arm64", "arm64-i8mm"), std::pair("generic-armv8.2", "arm64-dotprod"),
+                             std::pair("generic-armv8", "arm64-neon")}) {
     EXPECT_EQ(target(alias).name, name);
     EXPECT_EQ(target(alias).features, target(name).features);
   }
@@ -107,6 +114,7 @@ TEST(TargetDescriptionTest, HostIsAConcreteTarget) {
 
 TEST(TargetDescriptionTest, UnknownNamesListTheValidOnes) {
   EXPECT_EQ(llvm::toString(lookupTarget("pentium").takeError()),
-            "unknown target 'pentium', expected one of host, arm64, arm64-dotprod, arm64-i8mm, dimensity-9400, "
-            "generic-armv8.2, snapdragon-8-elite, snapdragon-8-gen3, tensor-g4, x86-64-avx2, x86-64-avx512vnni");
+            "unknown target 'pentium', expected one of host, arm64, arm64-dotprod, arm64-i8mm, arm64-neon, "
+            "dimensity-9400, generic-armv8, generic-armv8.2, snapdragon-8-elite, snapdragon-8-gen3, tensor-g4, "
+            "x86-64-avx2, x86-64-avx512vnni, x86-64-avxvnni");
 }

@@ -63,7 +63,8 @@ TEST(TargetParserTest, RefusesWhatIsOutOfRange) {
 
 TEST(TargetParserTest, RefusesUnknownNames) {
   EXPECT_EQ(parse("\"a\"", "\"b\""), "a.json: the document has the name 'b', expects that of the file");
-  EXPECT_EQ(parse("\"dotprod\"", "\"mmx\""), "a.json: isa is \"mmx\", expects one of avx2, avx512vnni, dotprod, i8mm");
+  EXPECT_EQ(parse("\"dotprod\"", "\"mmx\""), "a.json: isa is \"mmx\", expects one of avx2, avxvnni, avx512vnni, "
+                                             "neon, dotprod, i8mm");
   EXPECT_EQ(parse("\"android\"", "\"ios\""), "a.json: platform is \"ios\", expects one of linux-gnu, android");
   EXPECT_EQ(parse("\"estimated\"", "\"felt\""),
             "a.json: machine.dram_peak_bytes_per_second.basis is \"felt\", expects one of cited, estimated");
