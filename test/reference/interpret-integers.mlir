@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integer arithmetic by hand: int8 activations, symmetric int4 and int8 weights, sums of codes exact within a group.
+// Products by hand: int8 activations, integer weights with and without a minimum, f16; sums of codes exact in a group.
 // RUN: %moe-interpret %s --entry @act | FileCheck %s --check-prefix=ACT
 // RUN: %moe-interpret %s --entry @norm | FileCheck %s --check-prefix=NORM
 // RUN: %moe-interpret %s --entry @int4 | FileCheck %s --check-prefix=INT4
 // RUN: %moe-interpret %s --entry @int8 | FileCheck %s --check-prefix=INT8
+// RUN: %moe-interpret %s --entry @int6 | FileCheck %s --check-prefix=INT6
+// RUN: %moe-interpret %s --entry @int4m | FileCheck %s --check-prefix=INT4M
+// RUN: %moe-interpret %s --entry @f16 | FileCheck %s --check-prefix=F16
 
 // max|x| = 127, so the scale is 1; halves round to even (0.5 to 0, 1.5 and 2.5 to 2); the second group is all zero.
 // ACT: codes {{\[}}[127, 0, 2, 2, -127, 0,
@@ -62,5 +65,44 @@ func.func @int8() -> tensor<1x1xf32> {
   %q = moe.quantize_act %x : tensor<1x64xf32> -> tensor<1x64xf32, #moe.act<group = 32>>
   %y = moe.linear %q, %w : tensor<1x64xf32, #moe.act<group = 32>>, tensor<1x64xf32, #moe.q<scheme = i8, group = 32>>
     -> tensor<1x1xf32>
+  return %y : tensor<1x1xf32>
+}
+
+// Weight scale 62/31 = 2, codes 31, -3, 2 (1.5 goes to the even one), 1, 0: x codes 127, 0, 2, 2, -127 give
+// (127·31 + 2·2 + 2·1 − 127·0) · 2 = 7886.
+// INT6: tensor<1x1xf32> {{\[}}[7886]]
+func.func @int6() -> tensor<1x1xf32> {
+  %x = arith.constant dense<[[127.0, 0.5, 1.5, 2.5, -127.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
+      0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]> : tensor<1x32xf32>
+  %w = arith.constant dense<[[62.0, -6.0, 3.0, 2.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
+      0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]>
+    : tensor<1x32xf32, #moe.q<scheme = i6, group = 32>>
+  %q = moe.quantize_act %x : tensor<1x32xf32> -> tensor<1x32xf32, #moe.act<group = 32>>
+  %y = moe.linear %q, %w : tensor<1x32xf32, #moe.act<group = 32>>, tensor<1x32xf32, #moe.q<scheme = i6, group = 32>>
+    -> tensor<1x1xf32>
+  return %y : tensor<1x1xf32>
+}
+
+// From -1 to 14 are 15 steps of 1, code 0 is 7: codes 7, -8, -7, 0, 0. Codes of x 127, 0, 2, 2, -127, their sum 4:
+// 127·7 − 2·7 + 4·7 = 903.
+// INT4M: tensor<1x1xf32> {{\[}}[903]]
+func.func @int4m() -> tensor<1x1xf32> {
+  %x = arith.constant dense<[[127.0, 0.5, 1.5, 2.5, -127.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
+      0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]> : tensor<1x32xf32>
+  %w = arith.constant dense<[[14.0, -1.0, 0.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0,
+      7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0]]>
+    : tensor<1x32xf32, #moe.q<scheme = i4, group = 32, minimum = true>>
+  %q = moe.quantize_act %x : tensor<1x32xf32> -> tensor<1x32xf32, #moe.act<group = 32>>
+  %y = moe.linear %q, %w : tensor<1x32xf32, #moe.act<group = 32>>,
+    tensor<1x32xf32, #moe.q<scheme = i4, group = 32, minimum = true>> -> tensor<1x1xf32>
+  return %y : tensor<1x1xf32>
+}
+
+// 2049 lies between two f16 and goes to the even 2048; x is not quantized: 2048 · 0.5 + 1 · 0.25 = 1024.25.
+// F16: tensor<1x1xf32> {{\[}}[1024.25]]
+func.func @f16() -> tensor<1x1xf32> {
+  %x = arith.constant dense<[[0.5, 0.25]]> : tensor<1x2xf32>
+  %w = arith.constant dense<[[2049.0, 1.0]]> : tensor<1x2xf32, #moe.q<scheme = f16, group = 0>>
+  %y = moe.linear %x, %w : tensor<1x2xf32>, tensor<1x2xf32, #moe.q<scheme = f16, group = 0>> -> tensor<1x1xf32>
   return %y : tensor<1x1xf32>
 }

@@ -14,6 +14,19 @@
 using namespace moec;
 using namespace moec::test;
 
+/// What is left of a row that is stored and read.
+static void roundTrip(llvm::MutableArrayRef<float> row, const Encoding &encoding, llvm::StringRef name) {
+  if (encoding.kind == EncodingKind::f16)
+    for (float &value : row)
+      value = f16ToF32(f32ToF16(value));
+  if (!encoding.isInteger())
+    return;
+  std::vector<int8_t> codes(row.size());
+  std::vector<uint16_t> scales(encoding.numScales(row.size()));
+  cantFail(quantizeRow(row, encoding, name, 0, codes, scales));
+  dequantizeRow(codes, scales, encoding, row);
+}
+
 TEST(PackWriterTest, TensorsReadBackAsQuantized) {
   for (LayoutFamily family : {LayoutFamily::Arm64, LayoutFamily::X86}) {
     Scratch scratch;
@@ -28,20 +41,43 @@ TEST(PackWriterTest, TensorsReadBackAsQuantized) {
       const TensorEntry &entry = pack.tensors()[t];
       ASSERT_EQ(entry.name, plan.tensors()[t].entry.name);
       std::vector<float> values = cantFail(pack.readTensor(t)), row(entry.cols);
-      std::vector<int8_t> codes(entry.cols);
-      std::vector<uint16_t> scales(entry.encoding.numScales(entry.cols));
       for (int64_t r = 0; r < entry.rows; ++r) {
         for (int64_t k = 0; k < entry.cols; ++k)
           row[k] = entry.name == "rope.cos" ? float(r * 16 + k) / 4 : sampleValue(t, r, k);
-        if (entry.encoding.isInteger()) {
-          cantFail(quantizeRow(row, entry.encoding, entry.name, r, codes, scales));
-          dequantizeRow(codes, scales, entry.encoding, row);
-        }
-        if (entry.encoding.kind == EncodingKind::f16)
-          for (float &value : row)
-            value = f16ToF32(f32ToF16(value));
+        roundTrip(row, entry.encoding, entry.name);
         for (int64_t k = 0; k < entry.cols; ++k)
           ASSERT_EQ(values[r * entry.cols + k], row[k]) << entry.name << " row " << r << " k " << k;
+      }
+    }
+  }
+}
+
+TEST(PackWriterTest, EveryEncodingReadsBackAsQuantized) {
+  Scratch scratch;
+  const std::vector<Encoding> encodings{Encoding::f32(),  Encoding::f16(),    Encoding::i8(32), Encoding::i6(64),
+                                        Encoding::i4(64), Encoding::i8m(128), Encoding::i4m(32)};
+  for (LayoutFamily family : {LayoutFamily::Arm64, LayoutFamily::X86}) {
+    PackPlan plan(family, "test");
+    for (const Encoding &encoding : encodings) {
+      cantFail(plan.addResident("matrix " + nameOf(encoding), 35, 256, encoding));
+      cantFail(plan.addRowTable("rows " + nameOf(encoding), 5, 256, encoding));
+    }
+    cantFail(plan.finish());
+    writeSample(plan, scratch.path("a.moepack"));
+    PackReader pack = cantFail(PackReader::open(scratch.path("a.moepack")));
+    EXPECT_TRUE(pack.verify().faults.empty());
+    for (size_t t = 0; t < pack.tensors().size(); ++t) {
+      const TensorEntry &entry = pack.tensors()[t];
+      // The source numbers tensors as the plan does.
+      size_t planned = 0;
+      while (plan.tensors()[planned].entry.name != entry.name)
+        ++planned;
+      std::vector<float> values = cantFail(pack.readTensor(t)), row(entry.cols);
+      for (int64_t r = 0; r < entry.rows; ++r) {
+        for (int64_t k = 0; k < entry.cols; ++k)
+          row[k] = sampleValue(planned, r, k);
+        roundTrip(row, entry.encoding, entry.name);
+        ASSERT_EQ(llvm::ArrayRef(values).slice(r * entry.cols, entry.cols), llvm::ArrayRef(row)) << entry.name;
       }
     }
   }
