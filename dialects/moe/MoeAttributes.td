@@ -62,6 +62,9 @@ def Moe_SourceAttr : Moe_Attr<"Source", "source"> {
     `offsets[i]` of file `files[i]`, an index into the module attribute `moe.files`, and is dense row-major `dtype`. `name` is what the
     checkpoint calls the tensor, with `{}` for the piece's number; messages use it.
 
+    An entry of `moe.files` is `{path, size, hash}`. With a `kind` beside them no such file exists: `"random:SEED"` says
+    that the values are a function of the seed, `name` and their index (docs/synthetic-models.md).
+
     Example: `#moe.source<dtype = "bf16", files = [0], offsets = [4096], name = "lm_head.weight">`
   }];
   let parameters = (ins "::mlir::StringAttr":$dtype, ArrayRefParameter<"int64_t">:$files, ArrayRefParameter<"int64_t">:$offsets, OptionalParameter<"::mlir::StringAttr">:$name);

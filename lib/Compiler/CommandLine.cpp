@@ -3,6 +3,7 @@
 /// The command line of `moec`. Main source: docs/command-line.md.
 #include "lib/Compiler/CommandLine.h"
 
+#include "lib/Compiler/Commands.h"
 #include "lib/Compiler/Compile.h"
 #include "lib/Compiler/Descriptor.h"
 #include "lib/Compiler/Evaluate.h"
@@ -23,8 +24,6 @@ namespace moec {
 
 namespace {
 
-constexpr int kInputAtFault = 1, kWrongUsage = 2;
-
 constexpr const char *kHelp = R"(moec: compiles Mixture-of-Experts language models ahead of time
 
 usage:
@@ -32,6 +31,8 @@ usage:
   moec report OUT.so [--json]                       memory plan and precision of a compiled model
   moec evaluate OUT.so (--text FILE | --ids FILE.json) [--window 512] [--reference REF.so] --json
   moec targets [--json]                             lists the names for --target
+  moec synth CONFIG --seed N -o DIR [flags]         writes a checkpoint of random weights
+  moec estimate CONFIG --target T [flags] [--json]  sizes and speed of a model from its config alone
 
 flags of compile:
   --target T[,T]        what to compile for, see 'moec targets'; several share one pack where the layout is the same.
@@ -52,6 +53,22 @@ flags of compile:
   --from STEP FILE      starts after STEP with its result FILE, takes no MODEL
   --dump-phases-to DIR  writes the result of every step to DIR
   --quiet               no progress
+  --random-weights      MODEL is a CONFIG; weights are generated while they are packed
+  --seed N              of the generated weights; default 0
+  --tokenizer FILE      tokenizer.json for generated weights; default: that of CONFIG's folder, or one of bytes
+
+flags of synth:
+  --seed N              the same seed gives the same bytes on every machine; default 0
+  --dtype TYPE          bf16 (default), f16 or f32
+  --shard-size SIZE     of a safetensors file; default 4GB
+  --tokenizer FILE      as for compile
+
+flags of estimate: --target, --quant, --group, --kv, --context, --chunk, --memory as for compile, and
+  --dram SIZE           bytes that the memory delivers in a second; default: what is known of the target
+  --flash SIZE          bytes that the storage delivers in a second
+  --json                one JSON object
+
+  CONFIG is a config.json, a folder that holds one, or a known architecture: qwen3-30b-a3b.
   STEP is one of import, graph, quantize, fuse, plan, lower, object, pack, link.
   SIZE: 10.5GB, 512MiB, or bytes; KB, MB, GB are powers of 1000, KiB, MiB, GiB of 1024.
 
@@ -60,14 +77,8 @@ examples:
   moec compile examples/demo-moe --target arm64-dotprod,arm64-i8mm --quant int4 -o phone
   moec compile examples/demo-moe --target host --to plan -o demo && moe-opt demo.plan.mlir
   moec evaluate demo.so --text book.txt --reference demo-f32.so --json
+  moec estimate qwen3-30b-a3b --target arm64-i8mm --quant int4 --memory 8GB --dram 50GB --flash 2GB
 )";
-
-int fail(int code, llvm::Error error) {
-  llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
-  if (code == kWrongUsage)
-    llvm::errs() << "run 'moec --help' for the usage\n";
-  return code;
-}
 
 Flag phaseFlag(const char *name, std::optional<Phase> &phase) {
   return {name, 1, [&phase](llvm::ArrayRef<llvm::StringRef> values) -> llvm::Error {
@@ -110,6 +121,10 @@ llvm::Error checkCompile(const CompileOptions &options, const std::vector<std::s
     if (llvm::count(options.targets, name) > 1)
       return fault("--target names '" + name + "' twice");
   }
+  if (options.from && (options.isRandom || !options.tokenizer.empty()))
+    return fault("--from takes neither --random-weights nor --tokenizer: the file records the source of the weights");
+  if (!options.isRandom && !options.tokenizer.empty())
+    return fault("--tokenizer goes with --random-weights; a checkpoint has its own");
   if (options.chunk && options.context && *options.chunk > *options.context)
     return fault("--chunk is " + llvm::Twine(*options.chunk) + ", expects at most --context " +
                  llvm::Twine(*options.context));
@@ -122,16 +137,8 @@ int runCompile(llvm::ArrayRef<llvm::StringRef> words, llvm::StringRef program) {
   CompileOptions options;
   std::vector<std::string> positional;
   std::string targets;
-  constexpr uint64_t kMaxContext = uint64_t(1) << 22, kMaxChunk = 4096;
+  std::optional<uint64_t> seed;
   std::vector<Flag> flags = {text("--target", targets),
-                             choice("--quant", "f32|f16|int8|int6|int4|int8m|int4m|mixed", options.quant),
-                             choice("--group", "auto|32|64|128", options.group),
-                             choice("--kv", "f32|f16|int8|int4", options.kv),
-                             number("--context", 1, kMaxContext, [&](uint64_t value) { options.context = value; }),
-                             number("--window", 1, kMaxContext, [&](uint64_t value) { options.window = value; }),
-                             number("--sinks", 0, kMaxContext, [&](uint64_t value) { options.sinks = value; }),
-                             number("--chunk", 1, kMaxChunk, [&](uint64_t value) { options.chunk = value; }),
-                             size("--memory", [&](uint64_t value) { options.memoryBytes = value; }),
                              size("--part-size", [&](uint64_t value) { options.partBytes = value; }),
                              number("--threads", 1, 256, [&](uint64_t value) { options.threads = value; }),
                              text("--pack", options.pack),
@@ -139,10 +146,17 @@ int runCompile(llvm::ArrayRef<llvm::StringRef> words, llvm::StringRef program) {
                              phaseFlag("--to", options.to),
                              fromFlag(options),
                              text("--dump-phases-to", options.dumpFolder),
+                             flag("--random-weights", options.isRandom),
+                             seedFlag(seed),
+                             text("--tokenizer", options.tokenizer),
                              text("-o", options.output),
                              flag("--quiet", options.isQuiet)};
+  llvm::append_range(flags, modelFlags(options));
   if (llvm::Error error = readFlags(words, flags, positional))
     return fail(kWrongUsage, std::move(error));
+  if (seed && !options.isRandom)
+    return fail(kWrongUsage, fault("--seed goes with --random-weights"));
+  options.seed = seed.value_or(0);
   llvm::SmallVector<llvm::StringRef> names;
   llvm::StringRef(targets).split(names, ',', -1, /*KeepEmpty=*/false);
   for (llvm::StringRef name : names)
@@ -230,11 +244,30 @@ int runTargets(llvm::ArrayRef<llvm::StringRef> words) {
 
 } // namespace
 
+int fail(int code, llvm::Error error) {
+  llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
+  if (code == kWrongUsage)
+    llvm::errs() << "run 'moec --help' for the usage\n";
+  return code;
+}
+
+std::vector<Flag> modelFlags(CompileOptions &options) {
+  constexpr uint64_t kMaxContext = uint64_t(1) << 22, kMaxChunk = 4096;
+  return {choice("--quant", "f32|f16|int8|int6|int4|int8m|int4m|mixed", options.quant),
+          choice("--group", "auto|32|64|128", options.group),
+          choice("--kv", "f32|f16|int8|int4", options.kv),
+          number("--context", 1, kMaxContext, [&options](uint64_t value) { options.context = value; }),
+          number("--window", 1, kMaxContext, [&options](uint64_t value) { options.window = value; }),
+          number("--sinks", 0, kMaxContext, [&options](uint64_t value) { options.sinks = value; }),
+          number("--chunk", 1, kMaxChunk, [&options](uint64_t value) { options.chunk = value; }),
+          size("--memory", [&options](uint64_t value) { options.memoryBytes = value; })};
+}
+
 int runCommandLine(int argc, char **argv) {
   std::vector<llvm::StringRef> words(argv + 1, argv + argc);
   llvm::ArrayRef<llvm::StringRef> rest = words;
   if (words.empty())
-    return fail(kWrongUsage, fault("a command is missing: compile, report, evaluate or targets"));
+    return fail(kWrongUsage, fault("a command is missing: compile, report, evaluate, targets, synth or estimate"));
   if (llvm::any_of(words, [](llvm::StringRef word) { return word == "--help" || word == "-h"; }) ||
       words[0] == "help") {
     llvm::outs() << kHelp;
@@ -253,8 +286,13 @@ int runCommandLine(int argc, char **argv) {
     return runEvaluate(rest);
   if (words[0] == "targets")
     return runTargets(rest);
-  return fail(kWrongUsage,
-              fault("unknown command '" + words[0] + "'; valid commands are compile, report, evaluate, targets"));
+  if (words[0] == "synth")
+    return runSynth(rest);
+  if (words[0] == "estimate")
+    return runEstimate(rest);
+  return fail(kWrongUsage, fault("unknown command '" + words[0] +
+                                 "'; valid commands are compile, report, evaluate, targets, "
+                                 "synth, estimate"));
 }
 
 } // namespace moec

@@ -6,6 +6,7 @@
 #include "lib/Compiler/LinkStep.h"
 #include "lib/Compiler/ModuleFiles.h"
 #include "lib/Compiler/PackStep.h"
+#include "lib/Compiler/RandomModels.h"
 #include "lib/Compiler/RunFolder.h"
 
 #include "dialects/moe/MoeDialect.h"
@@ -56,6 +57,7 @@ public:
   }
 
   llvm::Error run();
+  llvm::Error plan(llvm::function_ref<llvm::Error(ModuleOp)> inspect);
 
 private:
   /// One target's way through the steps.
@@ -69,6 +71,7 @@ private:
   bool isWanted(Phase phase) const {
     return (!options.from || phase > *options.from) && (!options.to || phase <= *options.to);
   }
+  llvm::Expected<Checkpoint> openModel();
   llvm::Expected<OwningOpRef<ModuleOp>> importModel(const TargetDescription &target);
   llvm::Expected<Build> resume();
   llvm::Error runPasses(Build &build, Phase phase);
@@ -87,12 +90,27 @@ private:
   MLIRContext context;
   NewFolders newFolders; // outlives what lies in them
   OutputTransaction outputs;
+  bool isPlanOnly = false; ///< nothing is written, so sources need no hashes
 };
 
 } // namespace
 
+llvm::Expected<Checkpoint> Compiler::openModel() {
+  if (!options.isRandom)
+    return Checkpoint::open(options.model);
+  auto model = readRandomModel(options.model);
+  if (!model)
+    return model.takeError();
+  model->seed = options.seed;
+  model->numThreads = options.threads;
+  model->isHashed = !isPlanOnly;
+  if (!options.tokenizer.empty())
+    model->tokenizer = options.tokenizer;
+  return Checkpoint::random(*model);
+}
+
 llvm::Expected<OwningOpRef<ModuleOp>> Compiler::importModel(const TargetDescription &target) {
-  auto checkpoint = Checkpoint::open(options.model);
+  auto checkpoint = openModel();
   if (!checkpoint)
     return checkpoint.takeError();
   for (const std::string &option : checkpoint->generation().ignored)
@@ -207,8 +225,21 @@ llvm::Error Compiler::writeStep(const Build &build, Phase phase) {
   return write(options.dumpFolder + "/" + name);
 }
 
+/// Says that a disk is too small before the pack is written rather than after.
+static llvm::Error checkRoom(llvm::StringRef path, uint64_t neededBytes) {
+  llvm::StringRef folder = llvm::sys::path::parent_path(path);
+  auto space = llvm::sys::fs::disk_space(folder.empty() ? llvm::StringRef(".") : folder);
+  // Some network file systems say 0; a missing folder has its own message.
+  if (!space || space->available == 0 || space->available >= neededBytes)
+    return llvm::Error::success();
+  return fault("cannot write '" + path + "': it needs " + formatSizeExact(neededBytes) + ", but the folder has " +
+               formatSizeExact(space->available) + " free");
+}
+
 llvm::Expected<Digest128> Compiler::writePackOf(Build &build, PackPlanOfModule &pack, const std::string &path) {
   say("pack", path + ", " + formatSize(pack.plan.header().total_bytes));
+  if (llvm::Error error = checkRoom(path, pack.plan.header().total_bytes))
+    return std::move(error);
   PackWriteOptions write;
   write.numThreads = options.threads;
   int shown = 0;
@@ -325,6 +356,26 @@ llvm::Error Compiler::run() {
     if (llvm::Error error = packAndLink(builds))
       return error;
   return outputs.commit();
+}
+
+llvm::Error Compiler::plan(llvm::function_ref<llvm::Error(ModuleOp)> inspect) {
+  isPlanOnly = true;
+  auto target = lookupTarget(options.targets.front());
+  if (!target)
+    return target.takeError();
+  auto module = importModel(*target);
+  if (!module)
+    return module.takeError();
+  Build build;
+  build.module = std::move(*module);
+  for (Phase phase : {Phase::Import, Phase::Graph, Phase::Quantize, Phase::Fuse, Phase::Plan})
+    if (llvm::Error error = runPasses(build, phase))
+      return error;
+  return inspect(*build.module);
+}
+
+llvm::Error planRandomModel(const CompileOptions &options, llvm::function_ref<llvm::Error(ModuleOp)> inspect) {
+  return Compiler(options, "", llvm::nulls()).plan(inspect);
 }
 
 llvm::Error compile(const CompileOptions &options, llvm::StringRef programFolder, llvm::raw_ostream &progress) {

@@ -6,6 +6,8 @@
 
 #include "lib/Compiler/CompileOptions.h"
 
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -15,6 +17,10 @@ namespace moec {
 /// Progress goes to `progress`. `programFolder` is the folder of the running program: the runtime archives are beside
 /// it. Errors: one text that names the file, tensor, pass or flag at fault.
 llvm::Error compile(const CompileOptions &options, llvm::StringRef programFolder, llvm::raw_ostream &progress);
+
+/// Plans a model of generated weights (`options.isRandom`) for one target: the steps up to plan, as `compile` runs
+/// them, but with source hashes of zero. Writes nothing; `inspect` gets the planned module.
+llvm::Error planRandomModel(const CompileOptions &options, llvm::function_ref<llvm::Error(mlir::ModuleOp)> inspect);
 
 } // namespace moec
 

@@ -15,7 +15,10 @@ namespace moec {
 
 /// Empty strings and absent values mean: not given.
 struct CompileOptions {
-  std::string model; ///< checkpoint folder; empty with `from`
+  std::string model;     ///< checkpoint folder, with `isRandom` a config; empty with `from`
+  bool isRandom = false; ///< weights are generated from `seed`
+  uint64_t seed = 0;
+  std::string tokenizer; ///< tokenizer.json for generated weights; empty: that of the folder, or the bytes
   std::vector<std::string> targets;
   std::string quant, group, kv;
   std::optional<uint64_t> context, memoryBytes, chunk;
@@ -27,7 +30,7 @@ struct CompileOptions {
   std::string ndk;    ///< folder of an Android NDK
   std::string pack;   ///< path of the pack; empty: OUT.moepack
   uint64_t partBytes = 0;
-  unsigned threads = 0; ///< of the pack writer; 0: all cores
+  unsigned threads = 0; ///< of the pack writer and of hashing generated weights; 0: all cores
   bool isQuiet = false;
 };
 

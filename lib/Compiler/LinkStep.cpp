@@ -3,7 +3,6 @@
 /// The last step: descriptor, shared object and report. Main source: docs/architecture.md ("Link").
 #include "lib/Compiler/LinkStep.h"
 
-#include "lib/Compiler/Descriptor.h"
 #include "lib/Compiler/ModuleFiles.h"
 #include "lib/Compiler/Report.h"
 #include "lib/Compiler/RunFolder.h"
@@ -13,6 +12,7 @@
 #include "lib/Link/SharedObject.h"
 #include "lib/Object/Object.h"
 #include "lib/Support/Fault.h"
+#include "lib/Synth/ByteTokenizer.h"
 #include "lib/Tokenizer/TokenizerJson.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -46,27 +46,6 @@ public:
   const std::string path;
 };
 
-llvm::Expected<moert_plan_info> planOf(const DescriptorContent &content, uint64_t codeBytes, uint64_t budgetBytes) {
-  // The arithmetic looks at sizes only; the entry points must be there.
-  moert_model_descriptor descriptor = content.fixed;
-  auto entry = [](moert_context *) -> int32_t { return 0; };
-  descriptor.prefill = descriptor.decode = descriptor.head = entry;
-  descriptor.model_name = content.modelName.c_str();
-  descriptor.target_name = content.targetName.c_str();
-  descriptor.num_streamed_tables = content.tables.size();
-  descriptor.streamed_tables = content.tables.data();
-  descriptor.tokenizer = {content.tokenizer.data(), content.tokenizer.size()};
-  descriptor.plan.default_budget_bytes = budgetBytes;
-  moert_open_options options{};
-  options.struct_bytes = sizeof options;
-  options.threads = 1; // the runtime makes room for more at the same size
-  moert_plan_info info{};
-  moert_error error{};
-  if (moert_plan_descriptor(&descriptor, &options, codeBytes, &info, &error) != MOERT_STATUS_OK)
-    return fault(error.message);
-  return info;
-}
-
 std::string archiveFolder(const TargetDescription &target, llvm::StringRef programFolder) {
   SmallString<256> folder(programFolder);
   llvm::sys::path::append(folder, "..", "lib", "moert", target.runtimeTriple);
@@ -92,6 +71,37 @@ private:
 };
 
 } // namespace
+
+llvm::Expected<std::vector<uint8_t>> tokenizerOf(ModuleOp module, uint32_t vocabSize) {
+  std::string path = textOf(module, "moe.tokenizer", "path");
+  if (textOf(module, "moe.tokenizer", "kind") != kByteTokenizerKind)
+    return buildTokenizerBlob(path, vocabSize);
+  auto text = byteTokenizerJson(vocabSize);
+  if (!text)
+    return text.takeError();
+  return buildTokenizerBlob(*text, path, vocabSize);
+}
+
+llvm::Expected<moert_plan_info> planOf(const DescriptorContent &content, uint64_t codeBytes, uint64_t budgetBytes) {
+  // The arithmetic looks at sizes only; the entry points must be there.
+  moert_model_descriptor descriptor = content.fixed;
+  auto entry = [](moert_context *) -> int32_t { return 0; };
+  descriptor.prefill = descriptor.decode = descriptor.head = entry;
+  descriptor.model_name = content.modelName.c_str();
+  descriptor.target_name = content.targetName.c_str();
+  descriptor.num_streamed_tables = content.tables.size();
+  descriptor.streamed_tables = content.tables.data();
+  descriptor.tokenizer = {content.tokenizer.data(), content.tokenizer.size()};
+  descriptor.plan.default_budget_bytes = budgetBytes;
+  moert_open_options options{};
+  options.struct_bytes = sizeof options;
+  options.threads = 1; // the runtime makes room for more at the same size
+  moert_plan_info info{};
+  moert_error error{};
+  if (moert_plan_descriptor(&descriptor, &options, codeBytes, &info, &error) != MOERT_STATUS_OK)
+    return fault(error.message);
+  return info;
+}
 
 llvm::Error checkRuntime(const TargetDescription &target, llvm::StringRef programFolder) {
   std::string archive = archiveFolder(target, programFolder) + "/libmoert.a";
@@ -150,7 +160,7 @@ llvm::Error Linker::run(OutputTransaction &outputs) {
   content.tables = inputs.pack.tables;
   llvm::copy(inputs.pack.plan.planId().toBytes(), content.fixed.plan_id);
   llvm::copy(inputs.weightsId.toBytes(), content.fixed.weights_id);
-  auto tokenizer = buildTokenizerBlob(textOf(inputs.module, "moe.tokenizer", "path"), content.fixed.vocab_size);
+  auto tokenizer = tokenizerOf(inputs.module, content.fixed.vocab_size);
   if (!tokenizer)
     return tokenizer.takeError();
   content.tokenizer = std::move(*tokenizer);

@@ -4,6 +4,8 @@
 #ifndef LIB_COMPILER_LINKSTEP_H
 #define LIB_COMPILER_LINKSTEP_H
 
+#include "include/moert/moert.h"
+#include "lib/Compiler/Descriptor.h"
 #include "lib/Compiler/PackStep.h"
 #include "lib/Target/TargetDescription.h"
 
@@ -29,6 +31,12 @@ llvm::Error linkModel(const LinkInputs &inputs, OutputTransaction &outputs);
 
 /// Says whether there is a runtime archive for the platform of `target`.
 llvm::Error checkRuntime(const TargetDescription &target, llvm::StringRef programFolder);
+
+/// What the runtime will plan for a described model under `budgetBytes` (0: everything resident). Errors: as at open.
+llvm::Expected<moert_plan_info> planOf(const DescriptorContent &content, uint64_t codeBytes, uint64_t budgetBytes);
+
+/// The tokenizer's tables, from the file that the module names or generated.
+llvm::Expected<std::vector<uint8_t>> tokenizerOf(mlir::ModuleOp module, uint32_t vocabSize);
 
 /// The bytes of section `name` of an object file as text. Errors: no ELF object, no such section.
 llvm::Expected<std::string> sectionText(llvm::StringRef object, llvm::StringRef file, llvm::StringRef name);

@@ -8,6 +8,8 @@
 #include "lib/Support/Files.h"
 #include "lib/Support/Hash.h"
 #include "lib/Support/Sizes.h"
+#include "lib/Synth/ByteTokenizer.h"
+#include "lib/Synth/RandomTensor.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
@@ -162,12 +164,19 @@ llvm::Error checkResumed(ModuleOp module, const CompileOptions &options, llvm::S
   return llvm::Error::success();
 }
 
-static llvm::Error checkSource(DictionaryAttr file) {
+/// `isGenerated` says which kind may stand in place of a file.
+static llvm::Error checkSource(DictionaryAttr file, bool (*isGenerated)(llvm::StringRef kind)) {
   auto path = file.getAs<StringAttr>("path");
   auto size = file.getAs<IntegerAttr>("size");
   auto hash = file.getAs<StringAttr>("hash");
   if (!path || !size || !hash)
     return fault("expects {path, size, hash} for each source file of the module");
+  if (auto kind = file.getAs<StringAttr>("kind")) {
+    if (!isGenerated(kind.getValue()))
+      return fault("'" + path.getValue() + "' is generated as '" + kind.getValue() +
+                   "', which this moec does not know");
+    return llvm::Error::success();
+  }
   auto opened = RandomAccessFile::open(path.getValue());
   if (!opened)
     return opened.takeError();
@@ -190,12 +199,13 @@ llvm::Error checkSources(ModuleOp module) {
     return fault("the module does not record its source files; start from a file that moec wrote");
   for (Attribute file : files)
     if (auto entry = dyn_cast<DictionaryAttr>(file)) {
-      if (llvm::Error error = checkSource(entry))
+      if (llvm::Error error =
+              checkSource(entry, [](llvm::StringRef kind) { return parseRandomKind(kind).has_value(); }))
         return error;
     } else {
       return fault("expects {path, size, hash} for each source file of the module");
     }
-  return checkSource(tokenizer);
+  return checkSource(tokenizer, [](llvm::StringRef kind) { return kind == kByteTokenizerKind; });
 }
 
 } // namespace moec

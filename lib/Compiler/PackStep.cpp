@@ -27,7 +27,12 @@ namespace {
 /// Values of weights from the checkpoint's files; a tensor of the plan is one piece of a `moe.weight`.
 class ModuleSource : public TensorSource {
 public:
-  std::vector<std::unique_ptr<RandomAccessFile>> files;
+  /// A file of the checkpoint, or the seed of one that is generated.
+  struct File {
+    std::unique_ptr<RandomAccessFile> file;
+    uint64_t seed = 0;
+  };
+  std::vector<File> files;
   std::vector<std::optional<WeightSource>> sources; ///< by tensor number; nothing for generated ones
 
   llvm::Error readRows(size_t tensor, int64_t rowBegin, int64_t rowEnd,
@@ -76,15 +81,23 @@ llvm::Error PackPlanner::openFiles() {
     auto digest = hash ? Digest128::fromHex(hash.getValue()) : std::nullopt;
     if (!path || !digest)
       return fault("expects {path, size, hash} for each entry of moe.files");
+    auto size = entry.getAs<IntegerAttr>("size");
+    if (auto kind = entry.getAs<StringAttr>("kind")) {
+      std::optional<uint64_t> seed = parseRandomKind(kind.getValue());
+      if (!seed || !size)
+        return fault("'" + path.getValue() + "' has the kind '" + kind.getValue() + "', expects random:SEED");
+      plan.addSource(static_cast<uint64_t>(size.getInt()), *digest);
+      source->files.push_back({nullptr, *seed});
+      continue;
+    }
     auto file = RandomAccessFile::open(path.getValue());
     if (!file)
       return file.takeError();
-    auto size = entry.getAs<IntegerAttr>("size");
     if (!size || file->sizeBytes() != static_cast<uint64_t>(size.getInt()))
       return fault("'" + path.getValue() + "' has changed since import: it has " + llvm::Twine(file->sizeBytes()) +
                    " bytes");
     plan.addSource(file->sizeBytes(), *digest);
-    source->files.push_back(std::make_unique<RandomAccessFile>(std::move(*file)));
+    source->files.push_back({std::make_unique<RandomAccessFile>(std::move(*file)), 0});
   }
   return llvm::Error::success();
 }
@@ -105,10 +118,17 @@ llvm::Error PackPlanner::setSource(llvm::Expected<size_t> tensor, moe::WeightOp 
     return fault("'" + weight.getSymName() + "' is in file " + llvm::Twine(file) + ", but moe.files has " +
                  llvm::Twine(source->files.size()));
   uint64_t offset = attribute.getOffsets()[index];
+  const ModuleSource::File &origin = source->files[file];
+  // Generated tensors have offsets of their own.
+  offset = origin.file ? offset : 0;
   if (isOnePiece)
     offset += static_cast<uint64_t>(piece) * rows * cols * (type == TensorType::F32 ? 4 : 2);
+  WeightSource values{origin.file.get(), type, offset, uint64_t(rows), uint64_t(cols)};
+  if (!origin.file)
+    values.random = RandomTensor::ofRank(origin.seed, weight.getLabel(isOnePiece ? -1 : piece),
+                                         weight.getTensorType().getRank(), cols);
   source->sources.resize(std::max(source->sources.size(), *tensor + 1));
-  source->sources[*tensor] = WeightSource{source->files[file].get(), type, offset, uint64_t(rows), uint64_t(cols)};
+  source->sources[*tensor] = values;
   return llvm::Error::success();
 }
 

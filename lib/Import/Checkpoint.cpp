@@ -35,13 +35,15 @@ Expected<uint32_t> Checkpoint::addFile(StringRef name) {
     return file.takeError();
   if (Error error = refuseLfsPointer(*file, name))
     return std::move(error);
-  fileList.push_back({name.str(), std::move(path), file->sizeBytes()});
+  fileList.push_back({name.str(), std::move(path), file->sizeBytes(), ""});
   hashes.emplace_back();
   return static_cast<uint32_t>(fileList.size() - 1);
 }
 
 Expected<Digest128> Checkpoint::fileHash(uint32_t fileIndex) const {
   std::optional<Digest128> &known = hashes[fileIndex];
+  if (!known && parseRandomKind(fileList[fileIndex].kind))
+    hashRandomFiles();
   if (!known) {
     Expected<Digest128> hash = hashFile(fileList[fileIndex].path);
     if (!hash)

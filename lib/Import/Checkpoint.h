@@ -9,6 +9,9 @@
 #include "lib/Import/ModelConfig.h"
 #include "lib/Import/TensorTable.h"
 #include "lib/Support/Hash.h"
+#include "lib/Synth/RandomCheckpoint.h"
+
+#include <memory>
 
 namespace moec {
 
@@ -17,6 +20,21 @@ struct CheckpointFile {
   std::string name; // inside the folder
   std::string path;
   uint64_t sizeBytes;
+  std::string kind; // empty: a file; else what generates it: "random:7" (weights), "bytes" (tokenizer)
+};
+
+/// What `Checkpoint::random` makes of a config.
+struct RandomModel {
+  std::string name;       // stands for the folder's name
+  std::string config;     // text of config.json
+  std::string configName; // stands in messages
+  std::string generation; // text of generation_config.json; empty: none
+  std::string tokenizer;  // path of tokenizer.json; empty: the generated tokenizer of bytes
+  uint64_t seed = 0;
+  RandomType type = RandomType::BF16;
+  uint64_t shardBytes = kDefaultShardBytes;
+  unsigned numThreads = 0; // of hashing; 0: all cores
+  bool isHashed = true;    // false: the hashes are zero, for plans that are not compiled
 };
 
 /// Threads: `fileHash` remembers what it computed and belongs to one thread; the rest is read only.
@@ -28,14 +46,21 @@ public:
   ///         an index that contradicts its shards; a tensor in two shards; no tokenizer.json.
   static llvm::Expected<Checkpoint> open(llvm::StringRef folder);
 
+  /// The checkpoint that `moec synth` would write, without files: its weights are generated when they are read.
+  ///
+  /// Errors: the config or the generation config is refused; a vocabulary below 256 without a tokenizer; sizes beyond
+  ///         kMaxRandomBytes or kMaxRandomTensors.
+  static llvm::Expected<Checkpoint> random(const RandomModel &model);
+
   const std::string &folder() const { return root; }
   const Qwen3MoeConfig &config() const { return modelConfig; }
   const GenerationConfig &generation() const { return generationConfig; }
-  std::string tokenizerPath() const { return pathOf("tokenizer.json"); }
+  /// The generated weight files; null for a checkpoint of files.
+  const RandomCheckpoint *generated() const { return randomFiles.get(); }
 
   /// config.json, generation_config.json (if there), tokenizer.json, the index (if used), then the weight files.
   llvm::ArrayRef<CheckpointFile> files() const { return fileList; }
-  /// XXH3-128 of a file; computed at the first call.
+  /// XXH3-128 of a file; computed at the first call, for all generated files at once.
   llvm::Expected<Digest128> fileHash(uint32_t fileIndex) const;
 
   /// All tensors, sorted by name.
@@ -49,6 +74,10 @@ private:
   llvm::Expected<uint32_t> addFile(llvm::StringRef name);
   llvm::Expected<Json> readJson(llvm::StringRef name);
   llvm::Error readConfigs(llvm::ArrayRef<std::string> names);
+  llvm::Error parseConfigs(const RandomModel &model);
+  llvm::Error addTokenizer(const RandomModel &model);
+  void addRandomFiles(const RandomModel &model);
+  void hashRandomFiles() const;
   llvm::Error readWeights(llvm::ArrayRef<std::string> names);
   llvm::Error addWeightFile(llvm::StringRef name);
   llvm::Error readShards(llvm::ArrayRef<std::string> names);
@@ -59,6 +88,8 @@ private:
   GenerationConfig generationConfig;
   std::vector<CheckpointFile> fileList;
   mutable std::vector<std::optional<Digest128>> hashes;
+  std::shared_ptr<const RandomCheckpoint> randomFiles;
+  unsigned hashThreads = 0;
   std::vector<CheckpointTensor> tensorList;
 };
 

@@ -115,9 +115,12 @@ llvm::Expected<DictionaryAttr> GraphBuilder::describeFile(uint32_t index) {
   llvm::Expected<Digest128> digest = checkpoint.fileHash(index);
   if (!digest)
     return digest.takeError();
-  return builder.getDictionaryAttr({builder.getNamedAttr("path", builder.getStringAttr(file.path)),
-                                    number("size", file.sizeBytes),
-                                    builder.getNamedAttr("hash", builder.getStringAttr(digest->toHex()))});
+  SmallVector<NamedAttribute> entries = {builder.getNamedAttr("path", builder.getStringAttr(file.path)),
+                                         number("size", file.sizeBytes),
+                                         builder.getNamedAttr("hash", builder.getStringAttr(digest->toHex()))};
+  if (!file.kind.empty())
+    entries.push_back(builder.getNamedAttr("kind", builder.getStringAttr(file.kind)));
+  return builder.getDictionaryAttr(entries);
 }
 
 llvm::Error GraphBuilder::setFiles() {

@@ -40,11 +40,15 @@ void convert(TensorType type, const uint8_t *bytes, llvm::MutableArrayRef<float>
   }
 }
 
+RandomType randomTypeOf(TensorType type) {
+  return type == TensorType::F32 ? RandomType::F32 : type == TensorType::F16 ? RandomType::F16 : RandomType::BF16;
+}
+
 } // namespace
 
 Error readWeightRows(const WeightSource &source, uint64_t firstRow, uint64_t numRows,
                      llvm::MutableArrayRef<float> out) {
-  const std::string &path = source.file->path();
+  const std::string path = source.random ? "generated weights" : source.file->path();
   if (!isWeightType(source.type))
     return fault("'" + path + "': cannot read weights of dtype " + tensorTypeName(source.type) +
                  ", expects F32, F16 or BF16");
@@ -62,6 +66,10 @@ Error readWeightRows(const WeightSource &source, uint64_t firstRow, uint64_t num
                  " values at " + Twine(source.offsetBytes) + " is 2^64 bytes or more");
   if (*count != out.size())
     return fault("'" + path + "': " + Twine(*count) + " values do not fit " + Twine(out.size()));
+  if (source.random) {
+    source.random->values(randomTypeOf(source.type), *begin / elementBytes, out);
+    return Error::success();
+  }
   std::vector<uint8_t> piece(static_cast<size_t>(std::min<uint64_t>(kPieceBytes, *count * elementBytes)));
   for (uint64_t done = 0; done < *count;) {
     uint64_t values = std::min<uint64_t>(*count - done, kPieceBytes / elementBytes);

@@ -6,16 +6,18 @@
 
 #include "lib/Import/TensorType.h"
 #include "lib/Support/Files.h"
+#include "lib/Synth/RandomTensor.h"
 
 namespace moec {
 
-/// A matrix [numRows, numColumns] in a file. A vector is one row.
+/// A matrix [numRows, numColumns] in a file, or generated. A vector is one row.
 struct WeightSource {
-  const RandomAccessFile *file;
-  TensorType type; // F32, F16 or BF16
-  uint64_t offsetBytes;
+  const RandomAccessFile *file; // null where `random` is there
+  TensorType type;              // F32, F16 or BF16
+  uint64_t offsetBytes;         // in the file, or of the matrix in the generated tensor
   uint64_t numRows;
   uint64_t numColumns;
+  std::optional<RandomTensor> random = std::nullopt;
 };
 
 /// Reads rows [firstRow, firstRow + numRows) into `out` [numRows, numColumns]; every conversion is exact.

@@ -35,6 +35,13 @@ llvm::Error FileWeightProvider::openFile(Attribute attribute) {
   auto size = entry ? entry.getAs<IntegerAttr>("size") : IntegerAttr();
   if (!path || !size || !size.getType().isInteger(64))
     return fault("module attribute 'moe.files' expects entries with a path and a size : i64");
+  if (auto kind = entry.getAs<StringAttr>("kind")) {
+    std::optional<uint64_t> seed = parseRandomKind(kind.getValue());
+    if (!seed)
+      return fault(path.getValue() + " has the kind '" + kind.getValue() + "', expects random:SEED");
+    files.push_back({std::nullopt, *seed, static_cast<uint64_t>(size.getInt())});
+    return llvm::Error::success();
+  }
   llvm::Expected<RandomAccessFile> file = RandomAccessFile::open(path.getValue());
   if (!file)
     return file.takeError();
@@ -49,7 +56,8 @@ llvm::Error FileWeightProvider::openFile(Attribute attribute) {
       return fault(path.getValue() + " has the hash " + digest->toHex() + ", but had " + hash.getValue() +
                    " when it was imported; import it again");
   }
-  files.push_back(std::move(*file));
+  uint64_t sizeBytes = file->sizeBytes();
+  files.push_back({std::move(*file), 0, sizeBytes});
   return llvm::Error::success();
 }
 
@@ -68,11 +76,16 @@ llvm::Expected<std::vector<float>> FileWeightProvider::readValues(moe::WeightOp 
   std::optional<uint64_t> skipped = size && isWhole ? checkedMul(*size, expert) : std::optional<uint64_t>(0);
   std::optional<uint64_t> begin = skipped ? checkedAdd(*skipped, offset) : std::nullopt;
   std::optional<uint64_t> end = size && begin ? checkedAdd(*begin, *size) : std::nullopt;
-  if (!end || *end > files[file].sizeBytes())
-    return fault("'" + weight.getSymName() + "' ends behind the " + llvm::Twine(files[file].sizeBytes()) +
-                 " bytes of " + files[file].path());
+  if (!end || *end > files[file].sizeBytes)
+    return fault("'" + weight.getSymName() + "' ends behind the " + llvm::Twine(files[file].sizeBytes) + " bytes of " +
+                 (files[file].file ? files[file].file->path() : "a generated file"));
   std::vector<float> values(static_cast<size_t>(rows) * static_cast<size_t>(columns));
-  WeightSource piece{&files[file], *type, *begin, uint64_t(rows), uint64_t(columns)};
+  WeightSource piece{files[file].file ? &*files[file].file : nullptr, *type, *begin, uint64_t(rows), uint64_t(columns)};
+  if (!files[file].file) {
+    piece.random = RandomTensor::ofRank(files[file].seed, weight.getLabel(isWhole ? -1 : expert),
+                                        weight.getTensorType().getRank(), columns);
+    piece.offsetBytes = *skipped;
+  }
   if (llvm::Error error = readWeightRows(piece, 0, rows, values))
     return error;
   return values;

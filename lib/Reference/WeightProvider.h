@@ -56,7 +56,12 @@ private:
   void insert(const Key &key, std::shared_ptr<const Matrix> matrix);
 
   FileWeightOptions options;
-  std::vector<RandomAccessFile> files;
+  struct File {
+    std::optional<RandomAccessFile> file; // nothing where the weights are generated
+    uint64_t seed = 0;
+    uint64_t sizeBytes = 0;
+  };
+  std::vector<File> files;
   std::list<Entry> recent; // the most recently used first
   std::map<Key, std::list<Entry>::iterator> byKey;
   uint64_t usedBytes = 0;

@@ -27,6 +27,16 @@ std::array<int, kNumMapped> buildMap() {
 
 } // namespace
 
+std::string encodeByteLevel(uint8_t byte) {
+  static const std::array<int, kNumMapped> map = buildMap();
+  unsigned code = 0;
+  while (map[code] != byte)
+    ++code;
+  if (code < 0x80)
+    return {static_cast<char>(code)};
+  return {static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 0x3F))};
+}
+
 bool decodeByteLevel(llvm::StringRef token, std::string &bytes) {
   static const std::array<int, kNumMapped> map = buildMap();
   bytes.clear();

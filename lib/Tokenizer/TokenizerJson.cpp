@@ -321,17 +321,28 @@ Expected<TokenizerModel> readTokenizerJson(StringRef text, StringRef name, uint3
   return readTokenizer(*root, name, vocabSize);
 }
 
-Expected<std::vector<uint8_t>> buildTokenizerBlob(StringRef path, uint32_t vocabSize) {
-  Expected<Json> root = parseJsonFile(path);
+static Expected<std::vector<uint8_t>> buildBlob(Expected<Json> root, StringRef name, uint32_t vocabSize) {
   if (!root)
     return root.takeError();
-  Expected<TokenizerModel> model = readTokenizer(*root, path, vocabSize);
+  Expected<TokenizerModel> model = readTokenizer(*root, name, vocabSize);
   if (!model)
     return model.takeError();
   Expected<std::vector<uint8_t>> blob = writeTokenizerBlob(*model);
   if (!blob)
-    return fault(path + ": " + llvm::toString(blob.takeError()));
+    return fault(name + ": " + llvm::toString(blob.takeError()));
   return blob;
+}
+
+Expected<std::vector<uint8_t>> buildTokenizerBlob(StringRef path, uint32_t vocabSize) {
+  return buildBlob(parseJsonFile(path), path, vocabSize);
+}
+
+Expected<std::vector<uint8_t>> buildTokenizerBlob(StringRef text, StringRef name, uint32_t vocabSize) {
+  return buildBlob(parseJson(text, name), name, vocabSize);
+}
+
+StringRef patternText(moetok_pattern pattern) {
+  return llvm::find_if(kPatterns, [&](const KnownPattern &known) { return known.id == pattern; })->text;
 }
 
 } // namespace moec

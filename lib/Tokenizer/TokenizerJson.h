@@ -20,10 +20,17 @@ llvm::Expected<TokenizerModel> readTokenizerJson(llvm::StringRef text, llvm::Str
 
 /// Reads the file and gives the tables for the runtime.
 llvm::Expected<std::vector<uint8_t>> buildTokenizerBlob(llvm::StringRef path, uint32_t vocabSize);
+/// The same from the text of a file; `name` stands in messages.
+llvm::Expected<std::vector<uint8_t>> buildTokenizerBlob(llvm::StringRef text, llvm::StringRef name, uint32_t vocabSize);
 
 /// The bytes that a token of a byte-level vocabulary stands for: each code point is one byte. False if a code point is
 /// none of the 256.
 bool decodeByteLevel(llvm::StringRef token, std::string &bytes);
+/// The code point, in UTF-8, that stands for `byte`.
+std::string encodeByteLevel(uint8_t byte);
+
+/// The regex of a split pattern, as tokenizer.json has it.
+llvm::StringRef patternText(moetok_pattern pattern);
 
 } // namespace moec
 #endif

@@ -94,6 +94,18 @@ def run_json(prefix, *arguments, **options):
     return run(prefix, *arguments, "--json", **options).json()
 
 
+def tiny_config(path, **changes):
+    """Writes the config of a tiny model to `path`, with keys set or, with None, left out; returns the path."""
+    config = {
+        "model_type": "qwen3_moe", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "head_dim": 16, "moe_intermediate_size": 32, "num_experts": 4,
+        "num_experts_per_tok": 2, "norm_topk_prob": True, "rms_norm_eps": 1e-6, "rope_theta": 10000.0,
+        "vocab_size": 320, "max_position_embeddings": 128, "eos_token_id": 300, "hidden_act": "silu", **changes}
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({key: value for key, value in config.items() if value is not None}, file)
+    return path
+
+
 def golden_prompts():
     with open(os.path.join(GOLDEN, "prompts.json"), encoding="utf-8") as file:
         return json.load(file)

@@ -6,7 +6,8 @@ INCLUDE = re.compile(r'^\s*#?\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
 PROJECT = ("lib/", "dialects/", "passes/", "runtime/", "tools/", "moert/", "moec/")
 PUBLIC = ("moert/", "moec/")
 # Pure algorithms; they never include MLIR.
-LOW = tuple(f"lib/{name}/" for name in ("Support", "Target", "Quant", "Plan", "Pack", "Tokenizer"))
+LOW = tuple(f"lib/{name}/" for name in ("Support", "Target", "Quant", "Plan", "Pack", "Tokenizer",
+                                       "Synth"))
 # The compiler's own folders may include: (folder, allowed prefixes beside itself and the public headers).
 ALLOWED = (
     ("lib/Support/", ()),

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// `moec estimate`: its flags, and an estimate as JSON and as lines. Main source: docs/command-line.md.
+#include "lib/Compiler/Commands.h"
+#include "lib/Compiler/Estimate.h"
+
+#include "lib/Support/Fault.h"
+#include "lib/Support/Json.h"
+#include "lib/Support/Sizes.h"
+#include "lib/Target/TargetDescription.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+
+namespace moec {
+
+namespace {
+
+template <typename T> Json orNull(const std::optional<T> &value) { return value ? Json(*value) : Json(nullptr); }
+
+uint64_t rounded(double bytes) { return static_cast<uint64_t>(std::llround(bytes)); }
+
+JsonObject sizesByClass(const moert_plan_info &plan) {
+  JsonObject classes;
+  classes.set("resident", plan.resident_bytes)
+      .set("experts", plan.num_experts * plan.slot_bytes)
+      .set("kv", plan.kv_bytes)
+      .set("arena", plan.arena_bytes)
+      .set("state", plan.state_bytes)
+      .set("code", plan.code_bytes)
+      .set("overhead", plan.overhead_bytes);
+  return classes;
+}
+
+double residentShare(const moert_plan_info &plan) {
+  return plan.num_experts ? double(plan.num_slots) / double(plan.num_experts) : 1;
+}
+
+} // namespace
+
+std::string writeEstimate(const Estimate &e) {
+  JsonArray packClasses;
+  for (const EstimateClass &entry : e.classes)
+    packClasses.push_back(JsonObject()
+                              .set("class", entry.name)
+                              .set("placement", entry.placement)
+                              .set("encoding", entry.encoding)
+                              .set("weights", entry.weights)
+                              .set("bytes", entry.bytes));
+  JsonArray assumptions(e.assumptions.begin(), e.assumptions.end());
+  JsonObject root;
+  root.set("basis", "estimated")
+      .set("model", e.model)
+      .set("target", e.target)
+      .set("quant", e.quant)
+      .set("group", e.group)
+      .set("kv", e.kv)
+      .set("context", e.context)
+      .set("chunk", e.chunk)
+      .set("weights", e.weights)
+      .set("pack_bytes", e.packBytes)
+      .set("pack_classes", std::move(packClasses))
+      .set("plan_bytes", e.plan.plan_bytes)
+      .set("min_bytes", e.plan.min_bytes)
+      .set("budget_bytes", e.plan.budget_bytes)
+      .set("bytes_by_class", sizesByClass(e.plan))
+      .set("page_slots", e.plan.num_slots)
+      .set("min_slots", e.plan.min_slots)
+      .set("expert_records", e.plan.num_experts)
+      .set("expert_record_bytes", e.plan.slot_bytes)
+      .set("resident_share", residentShare(e.plan))
+      .set("hit_share", e.cost.hitShare)
+      .set("expert_misses_per_token", e.cost.missesPerToken)
+      .set("dram_bytes_per_token", rounded(e.cost.dramBytes))
+      .set("flash_bytes_per_token", rounded(e.cost.flashBytes))
+      .set("dram_bytes_per_s", orNull(e.dramBytesPerSecond))
+      .set("flash_bytes_per_s", orNull(e.flashBytesPerSecond))
+      .set("tokens_per_s", orNull(e.tokensPerSecond))
+      .set("tokens_per_s_overlapped", orNull(e.tokensPerSecondOverlapped))
+      .set("assumptions", std::move(assumptions));
+  return writeJson(std::move(root));
+}
+
+std::string formatEstimate(const Estimate &e) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  auto line = [&](llvm::StringRef name, const std::string &value) {
+    stream << "  " << llvm::left_justify(name, 20) << llvm::right_justify(value, 12);
+    return std::ref(static_cast<llvm::raw_ostream &>(stream));
+  };
+  stream << "model " << e.model << " of " << e.weights << " weights, target " << e.target << ", weights " << e.quant
+         << ", KV cache " << e.kv << ", context " << e.context << ", chunk " << e.chunk
+         << "; every number is estimated\n";
+  stream << "pack, estimated " << formatSizeExact(e.packBytes) << "\n";
+  for (const EstimateClass &entry : e.classes)
+    line(entry.name, formatSize(entry.bytes)).get()
+        << "  " << entry.placement << (entry.encoding.empty() ? "" : " " + entry.encoding) << "\n";
+  stream << "memory, estimated\n";
+  const std::pair<const char *, uint64_t> memory[] = {{"resident weights", e.plan.resident_bytes},
+                                                      {"experts", e.plan.num_experts * e.plan.slot_bytes},
+                                                      {"KV cache", e.plan.kv_bytes},
+                                                      {"arena", e.plan.arena_bytes},
+                                                      {"code", e.plan.code_bytes},
+                                                      {"overhead", e.plan.overhead_bytes},
+                                                      {"plan", e.plan.plan_bytes},
+                                                      {"minimum", e.plan.min_bytes}};
+  for (auto [name, bytes] : memory)
+    line(name, formatSize(bytes)).get() << "\n";
+  line("budget", formatSize(e.plan.budget_bytes)).get()
+      << "  " << e.plan.num_slots << " of " << e.plan.num_experts << " experts of " << formatSize(e.plan.slot_bytes)
+      << llvm::format(" resident (%.1f %%)\n", 100 * residentShare(e.plan));
+  stream << "a decoded token, estimated\n";
+  line("from memory", formatSize(rounded(e.cost.dramBytes))).get() << "\n";
+  line("from flash", formatSize(rounded(e.cost.flashBytes))).get() << llvm::format(
+      "  %.1f of %u experts missed\n", e.cost.missesPerToken, static_cast<unsigned>(e.traffic.usesPerToken));
+  if (e.tokensPerSecond)
+    stream << llvm::format("  %.1f tokens/s; %.1f if reading from flash costs no time beside computing\n",
+                           *e.tokensPerSecond, *e.tokensPerSecondOverlapped);
+  stream << "assumptions\n";
+  for (const std::string &assumption : e.assumptions)
+    stream << "  - " << assumption << "\n";
+  return text;
+}
+
+int runEstimate(llvm::ArrayRef<llvm::StringRef> words) {
+  EstimateOptions options;
+  CompileOptions &model = options.model;
+  std::vector<std::string> positional;
+  std::string target;
+  bool isJson = false;
+  std::vector<Flag> flags = modelFlags(model);
+  flags.push_back(text("--target", target));
+  flags.push_back(text("--tokenizer", model.tokenizer));
+  flags.push_back(size("--dram", [&](uint64_t value) { options.dramBytesPerSecond = value; }));
+  flags.push_back(size("--flash", [&](uint64_t value) { options.flashBytesPerSecond = value; }));
+  flags.push_back(flag("--json", isJson));
+  llvm::Error error = readFlags(words, flags, positional);
+  if (!error && positional.size() != 1)
+    error = fault("estimate expects one CONFIG, but got " + llvm::Twine(positional.size()));
+  if (!error && target.empty())
+    error = fault("--target is missing; valid values are " + llvm::join(targetNames(), ", "));
+  if (!error)
+    if (auto found = lookupTarget(target); !found)
+      error = fault("--target " + llvm::toString(found.takeError()));
+  if (error)
+    return fail(kWrongUsage, std::move(error));
+  model.isRandom = true;
+  model.model = positional[0];
+  model.targets = {target};
+  auto result = estimate(options);
+  if (!result)
+    return fail(kInputAtFault, result.takeError());
+  llvm::outs() << (isJson ? writeEstimate(*result) + "\n" : formatEstimate(*result));
+  return 0;
+}
+
+} // namespace moec

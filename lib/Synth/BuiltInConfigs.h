@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The texts of lib/Synth/configs/*.json: config.json of known public architectures, compiled into the library.
+#ifndef LIB_SYNTH_BUILTINCONFIGS_H
+#define LIB_SYNTH_BUILTINCONFIGS_H
+
+namespace moec {
+
+struct BuiltInConfig {
+  const char *name; ///< of the file, without `.json`
+  const char *text;
+};
+
+extern const BuiltInConfig kBuiltInConfigs[];
+extern const unsigned kNumBuiltInConfigs;
+
+} // namespace moec
+
+#endif

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# RUN: %python %s
+"""`moec estimate` gives the sizes of the pack and of the plan that compiling gives, from the config alone.
+
+Exact but for the code: its size is known after linking only.
+"""
+import os
+
+from moectest import DEMO, check, compiled, moec, report
+
+EXACT = ("resident", "experts", "kv", "arena", "state")
+CASES = (("host", "mixed", ()), ("host", "f32", ()), ("arm64-i8mm", "int8", ()))
+for target, quant, flags in CASES:
+    prefix = compiled(quant, target)
+    facts = report(prefix)
+    config = os.path.join(DEMO, "config.json")
+    guess = moec("estimate", config, "--target", target, "--quant", quant, *flags, "--json").json()
+    what = f"{target} {quant}: {guess}"
+    check(guess["basis"] == "estimated" and guess["assumptions"], what)
+    check(guess["pack_bytes"] == os.path.getsize(prefix + ".moepack"), f"pack of {what}")
+    check(sum(entry["bytes"] for entry in guess["pack_classes"]) == guess["pack_bytes"], f"classes of {what}")
+    for name in EXACT:
+        check(guess["bytes_by_class"][name] == facts["bytes_by_class"][name], f"{name} of {what}")
+    check(abs(guess["plan_bytes"] - facts["plan_bytes"]) < 2_000_000, f"plan of {what}")
+    check(guess["tokens_per_s"] is None and guess["hit_share"] == 1, f"no bandwidth is known: {what}")
+
+# Half of the experts: half of the uses miss; memory and flash are read one after the other.
+budget = guess["min_bytes"] + (guess["plan_bytes"] - guess["min_bytes"]) // 2
+half = moec("estimate", DEMO, "--target", "host", "--quant", "int8", "--memory", budget, "--dram", "10GB", "--flash",
+            "1GB", "--json").json()
+check(0.4 < half["resident_share"] < 0.7 and half["hit_share"] == half["resident_share"], f"{half}")
+uses = 4 * 4  # layers and experts per token
+check(abs(half["expert_misses_per_token"] - uses * (1 - half["hit_share"])) < 1e-9, f"{half}")
+seconds = half["dram_bytes_per_token"] / 10e9 + half["flash_bytes_per_token"] / 1e9
+check(abs(half["tokens_per_s"] * seconds - 1) < 1e-3, f"{half}")
+text = moec("estimate", "qwen3-30b-a3b", "--target", "arm64", "--quant", "int4", "--context", 4096).out
+check("30532122624 weights" in text and "every number is estimated" in text, text)
