@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
+# REQUIRES: qemu
 # RUN: %python %s
 """run-on-device.sh of an Android build copies, checks, runs and measures, on a device that a fake adb plays."""
 import json
 import os
 import shlex
-import shutil
 
-from moectest import RUN_ANDROID, check, compiled, execute, run_json, scratch
+from moectest import DEMO, RUN_ANDROID, check, execute, moec, run_json, scratch
 
-TARGET = "snapdragon-8-gen3"
+PROMPT = "It's a \"dark\" night"
 FAKE_ADB = """#!/bin/sh
 # Plays a device: a folder, this machine's shell, and an emulator around moe-run.
 command=$1
@@ -37,14 +37,11 @@ class Device:
     """A folder that the fake adb shows as a phone, and an OUT.run to try on it."""
 
     def __init__(self, folder, prefix):
-        self.root, self.home = os.path.join(folder, "device"), os.path.join(folder, "home", "model.run")
+        self.root, self.home, self.pack = os.path.join(folder, "device"), prefix + ".run", prefix + ".moepack"
         for name in ("bin", "tmp"):
             os.makedirs(os.path.join(self.root, name))
         self.adb = self.write(os.path.join(self.root, "adb"), FAKE_ADB)
         self.properties("arm64-v8a,armeabi-v7a", 34)
-        shutil.copytree(prefix + ".run", self.home)
-        self.pack = os.path.join(os.path.dirname(self.home), os.path.basename(prefix) + ".moepack")
-        shutil.copy(prefix + ".moepack", self.pack)
 
     @staticmethod
     def write(path, text):
@@ -68,7 +65,7 @@ class Device:
         if not os.path.exists(path):
             return []
         with open(path, encoding="utf-8") as file:
-            names = file.read().split()
+            names = file.read().splitlines()
         os.remove(path)
         return names
 
@@ -78,11 +75,13 @@ class Device:
 
 
 def check_runs(device, prefix):
-    text = device.run("--prompt", "It's a \"dark\" night", code=None)
+    text = device.run("--prompt", PROMPT, code=None)
     check(text.code in (0, 3), f"code {text.code}: {text.out}\n{text.err}")
     model = os.path.basename(prefix)
-    check(sorted(device.pushed()) == sorted(["moe-run", model + ".so", model + ".moepack"]), "copied other files")
-    expected = run_json(prefix, "--prompt", "It's a \"dark\" night", "--max-tokens", "64", target="@android")
+    files = ["moe-run", model + ".so", *(f"{model}.moepack{part}" for part in ("", ".1", ".2", ".3"))]
+    check(device.pushed() == files, "copied other files")
+    check("it_s_a__model.so" in os.listdir(os.path.join(device.root, "tmp/moec-it_s_a__model")), "another name there")
+    expected = run_json(prefix, "--prompt", PROMPT, "--max-tokens", "64", target="@android")
     check(device.result("prompt.json")["ids"] == expected["ids"], "the device says another text")
     check([test["tokens"] for test in device.result("bench.json")["tests"]] == [4, 2], "other measurements")
     check(device.result("doctor.json")["state"] in ("ok", "warning"), f"{device.result('doctor.json')}")
@@ -113,7 +112,9 @@ def check_refusals(device):
 
 
 with scratch() as scratch_folder:
-    built = compiled("mixed", TARGET)
+    # A name that a shell would take apart, and a pack of several parts.
+    built = os.path.join(scratch_folder, "it's a $model")
+    moec("compile", DEMO, "--target", "snapdragon-8-gen3", "--part-size", "2MB", "--quiet", "-o", built)
     with open(built + ".run/README.txt", encoding="utf-8") as readme:
         check("not run on a phone" in readme.read(), "README.txt does not say that it was not tried")
     phone = Device(scratch_folder, built)

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# REQUIRES: qemu
 # RUN: %python %s
 """The files for Android, run on a C library that stands for bionic, give the bits of the build for Linux."""
 import os

@@ -13,3 +13,6 @@ for refused, runs, cpu in (("i8mm", "dotprod", "cortex-a76"), ("dotprod", "neon"
     check("Illegal instruction" not in result.err, result.err)
     result = run(compiled("mixed", f"arm64-{runs}"), *FLAGS, target=f"arm64-{runs}", cpu=cpu)
     check(result.out == newest.out and result.out, f"text on {cpu} {result.out!r}, on a newer core {newest.out!r}")
+report = run(compiled("mixed", "arm64-i8mm"), "--doctor", "--json", target="arm64-i8mm", cpu="cortex-a76", code=1)
+found = {finding["check"]: finding for finding in report.json()["findings"]}["cpu_features"]
+check(found["state"] == "error" and "i8mm" in found["found"] and found["remedy"], f"the doctor says {found}")

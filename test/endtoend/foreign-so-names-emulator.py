@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# REQUIRES: qemu
 # RUN: %python %s
 """moe-run on a `.so` of another machine says so and prints the command for the emulator, or for a phone."""
 from moectest import compiled, expect_error, run
