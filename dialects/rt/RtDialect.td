@@ -33,7 +33,8 @@ def Rt_Kind : I32EnumAttr<"Kind", "what a compute step does", [
 def Rt_KindAttr : EnumAttr<Rt_Dialect, Rt_Kind, "kind">;
 
 def Rt_Per : I32EnumAttr<"Per", "what the number of tiles is proportional to", [
-  I32EnumAttrCase<"call", 0>, I32EnumAttrCase<"token", 1>, I32EnumAttrCase<"expert", 2>]> {
+  I32EnumAttrCase<"call", 0>, I32EnumAttrCase<"token", 1>, I32EnumAttrCase<"expert", 2>,
+  I32EnumAttrCase<"ranked_token", 3>]> {
   let cppNamespace = "::mlir::rt";
   let genSpecializedAttr = 0;
 }
@@ -43,7 +44,8 @@ def Rt_TilesAttr : AttrDef<Rt_Dialect, "Tiles"> {
   let mnemonic = "tiles";
   let summary = "number of tiles of a launched kernel";
   let description = [{
-    `count` tiles for each call, token or routed expert.
+    `count` tiles for each call, token or routed expert. With `ranked_token` they are for each token, and the kernel gets
+    the number of router ranks in use (`experts_used` of the context) in place of the number of tokens.
 
     Example: `#rt.tiles<count = 8, per = token>`
   }];

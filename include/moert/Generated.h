@@ -61,6 +61,7 @@ typedef struct moert_context {
   moert_wave wave;                 /* 64 set by next_wave */
   void *runtime;                   /* 96 opaque */
   moert_kv_window kv_window;       /* 104 which positions are seen, and where their blocks lie */
+  int64_t experts_used;            /* 120 ranks of the router that count, 1 to top_k */
 } moert_context;
 
 /// Calls that generated code makes. All return 0 or a negative `-moert_status`; non-zero leaves the entry function.
@@ -72,7 +73,8 @@ typedef struct moert_calls {
   /// 16: copies row tokens[i] of streamed table `table` to destination + i * row_bytes, for i < n; checks row
   /// checksums.
   int32_t (*read_rows)(moert_context *context, int32_t table, uint8_t *destination);
-  /// 24: tells the pager which experts the tokens of this call need: ids[n * top_k], row-major by token, by rank.
+  /// 24: tells the pager which experts the tokens of this call need: ids[n * top_k], row-major by token, by rank. Ranks
+  /// from `experts_used` on hold -1 and are skipped.
   int32_t (*begin_experts)(moert_context *context, int32_t layer, const int32_t *ids, int32_t top_k);
   /// 32: blocks until at least one not yet computed expert is resident and describes those in context->wave.
   /// Returns their number, 0 when all are done (pins of the last wave are dropped), or a negative status.
@@ -158,7 +160,7 @@ typedef struct moert_model_descriptor {
 #ifdef __cplusplus
 }
 static_assert(sizeof(void *) == 8, "64-bit targets only");
-static_assert(sizeof(moert_wave) == 32 && sizeof(moert_context) == 120 && sizeof(moert_calls) == 56);
+static_assert(sizeof(moert_wave) == 32 && sizeof(moert_context) == 128 && sizeof(moert_calls) == 56);
 static_assert(sizeof(moert_plan_table) == 64 && sizeof(moert_streamed_table) == 16);
 static_assert(sizeof(moert_model_descriptor) == 280);
 #endif

@@ -13,7 +13,10 @@
 extern "C" {
 #endif
 
-#define MOERT_API_VERSION 1u
+/// Structures that the caller fills start with struct_bytes: a library takes shorter ones (the missing fields are 0,
+/// their default) and longer ones if what it does not know is 0. Structures that the library fills, and what a function
+/// takes, change only with this number.
+#define MOERT_API_VERSION 2u
 
 typedef enum moert_status {
   MOERT_STATUS_OK = 0,
@@ -41,10 +44,21 @@ typedef struct moert_model moert_model;
 /// One conversation: KV cache, activations, sampler. One thread at a time, but for moert_session_cancel.
 typedef struct moert_session moert_session;
 
+/// What happens when a token does not fit the context any more.
+typedef enum moert_on_full {
+  MOERT_ON_FULL_STOP = 0, /* generation ends with MOERT_FINISH_CONTEXT, other calls with MOERT_STATUS_CONTEXT_FULL */
+  /// The first `keep` tokens and the latest context / 2 stay, those between are dropped, and what stays is fed again:
+  /// the session is then exactly as a fresh one that was fed those tokens. Refused for models with recurrent state,
+  /// which cannot forget. A call that fails or is cancelled meanwhile leaves the session with the whole chunks fed
+  /// again so far.
+  MOERT_ON_FULL_SLIDE = 1
+} moert_on_full;
+
 /// Zero-initialize, set struct_bytes, then what you need.
 typedef struct moert_open_options {
   uint32_t struct_bytes;
-  uint32_t threads;      /* compute threads, the caller's included; 0 = performance cores (host: all cores) */
+  uint32_t threads;      /* compute threads, the caller's included, up to 64; 0 = the CPUs of `cpus`, or else the
+                            performance cores that the process may use, at most its CPU quota */
   const char *pack_path; /* the pack, or NULL to use pack_fd */
   int32_t pack_fd;       /* used when pack_path is NULL; not closed; a pack of several parts needs a path */
   uint32_t reader_lanes; /* reader threads; 0 = 2 */
@@ -56,6 +70,13 @@ typedef struct moert_open_options {
   uint32_t window;       /* a token sees the last `window` positions; 0 = as compiled (by default all); never more KV
                             memory than compiled */
   uint32_t sinks;        /* with a window: first positions that are always seen; 0 = as compiled */
+  uint32_t experts_used; /* best experts of a token that are read and computed, up to top_k; 0 = top_k; less is lossy */
+  uint32_t lock_memory; /* 1: keep weights, slots, activations and KV cache from being swapped (mlock). Where the system
+                           refuses, the model runs unlocked: see moert_statistics */
+  const char *cpus;     /* CPUs for the compute threads, such as "0-3,6"; NULL = all. A caller's thread is pinned during
+                           its call only */
+  uint32_t on_full;     /* moert_on_full */
+  uint32_t keep;        /* MOERT_ON_FULL_SLIDE: first tokens that stay; 0 = 4; UINT32_MAX = none */
 } moert_open_options;
 
 /// Bytes by class, for the options given. `plan_bytes` is the most that this library adds to the process.
@@ -89,8 +110,19 @@ typedef struct moert_statistics {
   uint64_t ledger_bytes;      /* accounted now */
   uint64_t ledger_peak_bytes; /* most ever accounted */
   uint32_t threads;
-  uint32_t direct_io; /* 1: reads bypass the page cache */
+  uint32_t direct_io;    /* 1: reads bypass the page cache */
+  uint32_t lossy;        /* moert_lossy flags of the options in force; 0 = the text is that of the compiled model */
+  uint32_t experts_used; /* for each token; 0 = no experts */
+  uint64_t locked_bytes; /* of accounted memory, locked now */
+  uint64_t lock_refused_bytes; /* that the system refused to lock */
+  uint64_t lock_limit_bytes;   /* RLIMIT_MEMLOCK; UINT64_MAX = none; 0 = locking was not asked for */
+  uint64_t slides;             /* times that a session dropped tokens to go on */
+  uint32_t pinned_cpus;        /* number of CPUs in moert_open_options::cpus; 0 = not pinned */
+  uint32_t reserved;
 } moert_statistics;
+
+/// What makes results differ from those of the compiled model.
+enum { MOERT_LOSSY_EXPERTS_USED = 1u << 0, MOERT_LOSSY_WINDOW = 1u << 1 };
 
 typedef struct moert_model_info {
   const char *name;
@@ -100,7 +132,8 @@ typedef struct moert_model_info {
   uint32_t max_chunk;
   uint32_t num_layers;
   uint32_t num_experts;
-  uint32_t top_k;
+  uint32_t top_k;        /* experts of a token, as compiled */
+  uint32_t experts_used; /* in force */
   uint32_t num_stop_ids;
   const int32_t *stop_ids; /* owned by the model */
   float temperature;       /* defaults of the checkpoint; 0 = greedy */
@@ -110,12 +143,13 @@ typedef struct moert_model_info {
 } moert_model_info;
 
 /// temperature 0 = greedy (ties to the lowest id). Otherwise: scale, keep top_k (0 = all), keep the smallest set whose
-/// probability reaches top_p, draw with a counter-based generator seeded by `seed`.
+/// probability reaches top_p, of those keep what has at least min_p of the largest probability, draw with a
+/// counter-based generator seeded by `seed`.
 typedef struct moert_sampler_options {
   float temperature;
   float top_p; /* 1 = off */
   int32_t top_k;
-  uint32_t reserved;
+  float min_p; /* 0 = off */
   uint64_t seed;
 } moert_sampler_options;
 
@@ -135,7 +169,7 @@ typedef int32_t (*moert_logits_callback)(void *user, uint64_t position, const fl
 
 typedef struct moert_generate_options {
   uint32_t struct_bytes;
-  uint32_t max_tokens;  /* 0 = until stop or context */
+  uint32_t max_tokens;  /* 0 = until stop or context; MOERT_ON_FULL_SLIDE needs a number */
   uint32_t chunk;       /* prefill chunk; 0 = the compiled maximum */
   uint32_t ignore_stop; /* 1: stop tokens are ordinary */
   moert_sampler_options sampler;
@@ -149,6 +183,7 @@ typedef struct moert_generate_result {
   uint32_t num_generated; /* without the stop token */
   uint64_t prefill_ns;
   uint64_t decode_ns;
+  uint64_t slides; /* during this call, see moert_on_full */
 } moert_generate_result;
 
 enum { MOERT_TOKENIZE_ALLOW_SPECIAL = 1 /* special tokens spelled in the text become their ids */ };
@@ -195,6 +230,9 @@ typedef struct moert_api {
   uint64_t (*session_length)(const moert_session *session);
   moert_status (*statistics)(const moert_model *model, moert_statistics *statistics, moert_error *error);
   const char *(*status_name)(moert_status status);
+  /// Reserved for giving memory back under pressure. Level 0 does nothing and is OK; others are
+  /// MOERT_STATUS_UNSUPPORTED: the budget is constant after open. Sessions give KV blocks back by session_reset.
+  moert_status (*trim)(moert_model *model, uint32_t level, moert_error *error);
 } moert_api;
 
 /// The only function symbol of a compiled model. NULL if `version` is not supported.

@@ -193,16 +193,25 @@ int runReport(llvm::ArrayRef<llvm::StringRef> words) {
   return 0;
 }
 
+llvm::Expected<std::vector<EvaluateResult>> evaluateOnce(const EvaluateOptions &options, llvm::raw_ostream &progress) {
+  auto result = evaluate(options, progress);
+  if (!result)
+    return result.takeError();
+  return std::vector{*result};
+}
+
 int runEvaluate(llvm::ArrayRef<llvm::StringRef> words) {
   EvaluateOptions options;
   std::vector<std::string> positional;
-  bool isJson = false, isQuiet = false;
+  bool isJson = false, isQuiet = false, isSweep = false;
   std::vector<Flag> flags = {
       text("--text", options.textFile),
       text("--ids", options.idsFile),
       number("--window", 2, uint64_t(1) << 22, [&](uint64_t value) { options.window = value; }),
       number("--max-tokens", 2, uint64_t(1) << 40, [&](uint64_t value) { options.maxTokens = value; }),
       number("--threads", 1, 64, [&](uint64_t value) { options.threads = value; }),
+      number("--experts-used", 1, 1024, [&](uint64_t value) { options.expertsUsed = value; }),
+      flag("--experts-used-sweep", isSweep),
       text("--reference", options.reference),
       text("--pack", options.modelPack),
       text("--reference-pack", options.referencePack),
@@ -213,20 +222,26 @@ int runEvaluate(llvm::ArrayRef<llvm::StringRef> words) {
     error = fault("evaluate expects one OUT.so, but got " + llvm::Twine(positional.size()));
   if (!error && options.textFile.empty() == options.idsFile.empty())
     error = fault("evaluate expects --text FILE or --ids FILE.json, one of them");
+  if (!error && isSweep && options.expertsUsed)
+    error = fault("--experts-used and --experts-used-sweep exclude each other");
   if (error)
     return fail(kWrongUsage, std::move(error));
   options.model = positional[0];
-  auto result = evaluate(options, isQuiet ? llvm::nulls() : llvm::errs());
-  if (!result)
-    return fail(kInputAtFault, result.takeError());
+  llvm::raw_ostream &progress = isQuiet ? llvm::nulls() : llvm::errs();
+  auto results = isSweep ? evaluateExpertsUsed(options, progress) : evaluateOnce(options, progress);
+  if (!results)
+    return fail(kInputAtFault, results.takeError());
   if (isJson) {
-    llvm::outs() << writeEvaluation(*result) << "\n";
+    llvm::outs() << writeEvaluation(*results) << "\n";
     return 0;
   }
-  llvm::outs() << "perplexity " << result->perplexity << " over " << result->positions << " positions\n";
-  if (result->hasReference)
-    llvm::outs() << "KL divergence " << result->klMean << " (p99 " << result->klP99 << "), same top-1 "
-                 << result->top1Agreement << "\n";
+  for (const EvaluateResult &result : *results) {
+    llvm::outs() << "perplexity " << result.perplexity << " over " << result.positions << " positions, with "
+                 << result.expertsUsed << " of " << result.expertsPerToken << " experts\n";
+    if (result.hasReference)
+      llvm::outs() << "KL divergence " << result.klMean << " (p99 " << result.klP99 << "), same top-1 "
+                   << result.top1Agreement << "\n";
+  }
   return 0;
 }
 

@@ -86,6 +86,8 @@ public:
   EvaluateResult result() {
     EvaluateResult result;
     result.positions = positions;
+    result.expertsUsed = model.expertsUsed();
+    result.expertsPerToken = model.expertsPerToken();
     result.nll = nllSum / double(positions);
     result.perplexity = std::exp(result.nll);
     if (!reference)
@@ -110,7 +112,7 @@ private:
 } // namespace
 
 llvm::Expected<EvaluateResult> evaluate(const EvaluateOptions &options, llvm::raw_ostream &progress) {
-  auto model = LoadedModel::open(options.model, options.modelPack, options.threads);
+  auto model = LoadedModel::open(options.model, options.modelPack, options.threads, options.expertsUsed);
   if (!model)
     return model.takeError();
   std::optional<LoadedModel> reference;
@@ -156,15 +158,45 @@ llvm::Expected<EvaluateResult> evaluate(const EvaluateOptions &options, llvm::ra
   return evaluation.result();
 }
 
-std::string writeEvaluation(const EvaluateResult &result) {
+llvm::Expected<std::vector<EvaluateResult>> evaluateExpertsUsed(EvaluateOptions options, llvm::raw_ostream &progress) {
+  std::vector<EvaluateResult> results;
+  options.expertsUsed = 0;
+  for (uint32_t divisor : {1u, 2u, 4u}) {
+    if (divisor > 1) {
+      options.expertsUsed = std::max(1u, results[0].expertsPerToken / divisor);
+      if (options.expertsUsed == results.back().expertsUsed || results[0].expertsPerToken == 0)
+        continue;
+    }
+    auto result = evaluate(options, progress);
+    if (!result)
+      return result.takeError();
+    results.push_back(*result);
+  }
+  return results;
+}
+
+static JsonObject objectOf(const EvaluateResult &result) {
   auto orNull = [&](double value) { return result.hasReference ? Json(value) : Json(nullptr); };
   JsonObject object;
-  object.set("perplexity", result.perplexity)
+  object.set("experts_used", int64_t(result.expertsUsed))
+      .set("experts_per_token", int64_t(result.expertsPerToken))
+      .set("perplexity", result.perplexity)
       .set("nll", result.nll)
       .set("positions", result.positions)
       .set("kl_mean", orNull(result.klMean))
       .set("kl_p99", orNull(result.klP99))
       .set("top1_agreement", orNull(result.top1Agreement));
+  return object;
+}
+
+std::string writeEvaluation(llvm::ArrayRef<EvaluateResult> results) {
+  JsonObject object = objectOf(results[0]);
+  if (results.size() > 1) {
+    JsonArray sweep;
+    for (const EvaluateResult &result : results)
+      sweep.push_back(Json(objectOf(result)));
+    object.set("experts_used_sweep", Json(std::move(sweep)));
+  }
   return writeJson(std::move(object));
 }
 

@@ -16,7 +16,8 @@
 
 namespace moec {
 
-llvm::Expected<LoadedModel> LoadedModel::open(const std::string &library, std::string pack, uint32_t threads) {
+llvm::Expected<LoadedModel> LoadedModel::open(const std::string &library, std::string pack, uint32_t threads,
+                                              uint32_t expertsUsed) {
   LoadedModel loaded;
   loaded.path = library;
   // Mapping a library that was cut short ends in a bus error; the section headers stand at the end of the file.
@@ -45,6 +46,7 @@ llvm::Expected<LoadedModel> LoadedModel::open(const std::string &library, std::s
   options.struct_bytes = sizeof options;
   options.pack_path = pack.c_str();
   options.threads = threads;
+  options.experts_used = expertsUsed;
   moert_error error{};
   if (loaded.api->open(&options, &loaded.model, &error) != MOERT_STATUS_OK ||
       loaded.api->session_create(loaded.model, &loaded.session, &error) != MOERT_STATUS_OK ||

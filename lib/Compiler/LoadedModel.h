@@ -19,12 +19,16 @@ namespace moec {
 class LoadedModel {
 public:
   /// `pack` empty: the library's path with .moepack in place of .so.
-  static llvm::Expected<LoadedModel> open(const std::string &library, std::string pack, uint32_t threads);
+  /// `expertsUsed` 0: as many for each token as the model has.
+  static llvm::Expected<LoadedModel> open(const std::string &library, std::string pack, uint32_t threads,
+                                          uint32_t expertsUsed = 0);
   LoadedModel(LoadedModel &&other) noexcept;
   LoadedModel &operator=(LoadedModel &&) = delete;
   ~LoadedModel();
 
   uint32_t vocabSize() const { return info.vocab_size; }
+  uint32_t expertsPerToken() const { return info.top_k; }
+  uint32_t expertsUsed() const { return info.experts_used; }
   uint32_t context() const { return info.context; }
   llvm::Expected<std::vector<int32_t>> tokenize(llvm::StringRef text) const;
   /// Feeds `ids` to an empty session; `onLogits` sees the logits of each.

@@ -6,6 +6,7 @@
 #include "lib/Reference/Numerics.h"
 #include "lib/Support/Fault.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
@@ -56,7 +57,7 @@ std::pair<FloatTensor, IntTensor> route(const FloatTensor &logits, const RouteSp
     std::vector<float> scores = scoresOf(logits.row(t), spec.score), chosen;
     std::vector<bool> taken(scores.size());
     float sum = 0.0f;
-    for (int64_t rank = 0; rank < spec.k; ++rank) {
+    for (int64_t rank = 0; rank < spec.used; ++rank) {
       size_t best = bestOf(scores, taken);
       taken[best] = true;
       ids.values.push_back(static_cast<int32_t>(best));
@@ -68,23 +69,29 @@ std::pair<FloatTensor, IntTensor> route(const FloatTensor &logits, const RouteSp
       weight = spec.renormalizes ? weight / divisor : weight;
       weights.values.push_back(spec.factor != 1.0f ? weight * spec.factor : weight);
     }
+    ids.values.resize(ids.values.size() + (spec.k - spec.used), -1);
+    weights.values.resize(ids.values.size());
   }
   return {std::move(weights), std::move(ids)};
 }
 
-template <typename OpType> static RouteSpec specOf(OpType op) {
-  return {static_cast<int64_t>(op.getK()), op.getScore(), op.getRenormalize(), op.getRenormEps().convertToFloat(),
-          op.getFactor().convertToFloat()};
+template <typename OpType> llvm::Error Frame::setRouted(OpType op, const FloatTensor &logits) {
+  int64_t k = static_cast<int64_t>(op.getK());
+  if (expertsUsed > k)
+    return fault("has " + llvm::Twine(k) + " experts for each token, expects at least the " + llvm::Twine(expertsUsed) +
+                 " to be used");
+  auto [weights, ids] = route(logits, {k, expertsUsed ? expertsUsed : k, op.getScore(), op.getRenormalize(),
+                                       op.getRenormEps().convertToFloat(), op.getFactor().convertToFloat()});
+  set(op.getWeights(), std::move(weights));
+  set(op.getIds(), std::move(ids));
+  return llvm::Error::success();
 }
 
 llvm::Error Frame::run(moe::RouteOp op) {
   llvm::Expected<const FloatTensor *> logits = get<FloatTensor>(op.getLogits());
   if (!logits)
     return logits.takeError();
-  auto [weights, ids] = route(**logits, specOf(op));
-  set(op.getWeights(), std::move(weights));
-  set(op.getIds(), std::move(ids));
-  return llvm::Error::success();
+  return setRouted(op, **logits);
 }
 
 llvm::Error Frame::run(moe::RouterTopkOp op) {
@@ -94,10 +101,7 @@ llvm::Error Frame::run(moe::RouterTopkOp op) {
   llvm::Expected<FloatTensor> logits = product(op.getX(), **w);
   if (!logits)
     return logits.takeError();
-  auto [weights, ids] = route(*logits, specOf(op));
-  set(op.getWeights(), std::move(weights));
-  set(op.getIds(), std::move(ids));
-  return llvm::Error::success();
+  return setRouted(op, *logits);
 }
 
 //===-- Experts ---------------------------------------------------------------------------------------------------===//
@@ -160,10 +164,12 @@ struct ExpertRun {
 
 } // namespace
 
-/// For each expert its (token, rank) pairs as token * k + rank, ascending.
+/// For each expert its (token, rank) pairs as token * k + rank, ascending. Id -1: a rank that is not used.
 static llvm::Expected<std::vector<std::vector<int64_t>>> pairsByExpert(const IntTensor &ids, int64_t numExperts) {
   std::vector<std::vector<int64_t>> pairs(numExperts);
   for (auto [pair, id] : llvm::enumerate(ids.values)) {
+    if (id == -1)
+      continue;
     if (id < 0 || id >= numExperts)
       return fault("expects ids from 0 to " + llvm::Twine(numExperts - 1) + ", but got " + llvm::Twine(id));
     pairs[id].push_back(static_cast<int64_t>(pair));
@@ -171,15 +177,17 @@ static llvm::Expected<std::vector<std::vector<int64_t>>> pairsByExpert(const Int
   return pairs;
 }
 
-/// Rule N7: outputs [tokens * k, columns] are weighted and summed in rank order, whoever computed them.
-static FloatTensor combine(const FloatTensor &outputs, const FloatTensor &weights) {
+/// Rule N7: outputs [tokens * k, columns] are weighted and summed in rank order, whoever computed them; ranks without
+/// an expert (id -1) stand last.
+static FloatTensor combine(const FloatTensor &outputs, const FloatTensor &weights, const IntTensor &ids) {
   int64_t tokens = weights.shape[0], k = weights.shape[1], columns = outputs.shape[1];
   FloatTensor y{{tokens, columns}, std::vector<float>(tokens * columns)};
   for (int64_t t = 0; t < tokens; ++t) {
+    int64_t used = std::find(&ids.values[t * k], &ids.values[t * k] + k, -1) - &ids.values[t * k];
     const float *weight = &weights.values[t * k], *output = &outputs.values[t * k * columns];
     for (int64_t i = 0; i < columns; ++i) {
       float sum = weight[0] * output[i];
-      for (int64_t rank = 1; rank < k; ++rank)
+      for (int64_t rank = 1; rank < used; ++rank)
         sum = std::fma(weight[rank], output[rank * columns + i], sum);
       y.values[t * columns + i] = sum;
     }
@@ -249,7 +257,7 @@ llvm::Error Frame::run(moe::ExpertsOp op) {
   llvm::Expected<FloatTensor> outputs = expertOutputs(op, **ids);
   if (!outputs)
     return outputs.takeError();
-  FloatTensor y = combine(*outputs, **weights);
+  FloatTensor y = combine(*outputs, **weights, **ids);
   if (llvm::Error error = addTo(y, op.getResidual()))
     return error;
   set(op, std::move(y));

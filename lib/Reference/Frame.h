@@ -17,7 +17,8 @@ using SharedMatrix = std::shared_ptr<const Matrix>;
 /// errors continue the sentence "'<op>' op …".
 class Frame {
 public:
-  Frame(mlir::ModuleOp module, WeightProvider &weights) : symbols(module), weights(weights) {}
+  Frame(mlir::ModuleOp module, WeightProvider &weights, int64_t expertsUsed)
+      : symbols(module), weights(weights), expertsUsed(expertsUsed) {}
 
   void set(mlir::Value value, RuntimeValue runtime) { values[value] = std::move(runtime); }
   llvm::Expected<RuntimeValue> take(mlir::Value value);
@@ -51,6 +52,8 @@ private:
   llvm::Expected<std::vector<float>> vector(mlir::Value value);
   /// x Wᵀ for both kinds of x.
   llvm::Expected<FloatTensor> product(mlir::Value x, const Matrix &w);
+  /// Sets both results of a router.
+  template <typename OpType> llvm::Error setRouted(OpType op, const FloatTensor &logits);
   llvm::Error addTo(FloatTensor &y, mlir::Value residual);
   llvm::Error normalize(FloatTensor &x, mlir::Value w, float eps, bool unitOffset);
   /// What each (token, rank) pair gets from its expert: [tokens * k, columns].
@@ -60,6 +63,7 @@ private:
 
   mlir::SymbolTable symbols;
   WeightProvider &weights;
+  int64_t expertsUsed; ///< ranks of a router that count; 0: all
   llvm::DenseMap<mlir::Value, RuntimeValue> values;
 };
 
@@ -69,13 +73,14 @@ ActTensor gatherRows(const ActTensor &x, llvm::ArrayRef<int64_t> rows);
 
 /// The attributes that `moe.route` and `moe.router_topk` share.
 struct RouteSpec {
-  int64_t k = 0;
+  int64_t k = 0, used = 0; ///< 1 <= used <= k
   mlir::moe::Score score = mlir::moe::Score::none;
   bool renormalizes = false;
   float renormEps = 0, factor = 1;
 };
 
-/// Selects experts for each row of logits: weights and ids, both [rows, k].
+/// Selects experts for each row of logits: weights and ids, both [rows, k]. Ranks from `used` on get weight 0 and id
+/// -1.
 std::pair<FloatTensor, IntTensor> route(const FloatTensor &logits, const RouteSpec &spec);
 
 } // namespace moec

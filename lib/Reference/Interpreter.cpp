@@ -35,7 +35,7 @@ llvm::Expected<std::vector<RuntimeValue>> Interpreter::call(llvm::StringRef name
   if (arguments.size() != function.getNumArguments())
     return fault("@" + name + " expects " + llvm::Twine(function.getNumArguments()) + " arguments, but got " +
                  llvm::Twine(arguments.size()));
-  Frame frame(moduleOp, *weights);
+  Frame frame(moduleOp, *weights, expertsUsed);
   for (auto [index, argument] : llvm::enumerate(function.getArguments())) {
     if (!fits(arguments[index], argument.getType())) {
       std::string type;

@@ -39,6 +39,10 @@ public:
 
   mlir::ModuleOp module() const { return moduleOp; }
 
+  /// Routers use their `count` best ranks only and renormalize over those, as `moert_open_options::experts_used`; 0:
+  /// all. A router of fewer ranks is then an error of the call.
+  void setExpertsUsed(int64_t count) { expertsUsed = count; }
+
   /// Calls a function of the module.
   ///
   /// Errors: no such function; arguments that do not fit its type; an operation that has no meaning here; sizes that
@@ -51,6 +55,7 @@ private:
 
   mlir::ModuleOp moduleOp;
   std::unique_ptr<WeightProvider> weights;
+  int64_t expertsUsed = 0;
 };
 
 /// An empty cache of the type. Error: an element that the interpreter does not know; more than 2^24 values of one

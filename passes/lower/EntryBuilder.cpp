@@ -90,7 +90,7 @@ void EntryBuilder::emitLaunch(LaunchOp launch, Value numExperts) {
     auto tiles = cast<TilesAttr>(attribute);
     Value count = address.constant(tiles.getCount());
     if (tiles.getPer() != Per::call)
-      count = address.multiply(count, tiles.getPer() == Per::token ? n : numExperts);
+      count = address.multiply(count, tiles.getPer() == Per::expert ? numExperts : n);
     total = address.add(total, count);
   }
   LLVM::LLVMFuncOp thunk = thunks.thunkFor(launch, bool(numExperts));

@@ -119,6 +119,7 @@ FailureOr<TilesAttr> KernelCache::generate(ComputeOp step, StringRef name) {
   moec::KernelContext context{builder, step.getLoc(), isa};
   Spec spec{step.getSpec()};
   auto perToken = [&](int64_t count) { return TilesAttr::get(module.getContext(), count, Per::token); };
+  TilesAttr perRankedToken = TilesAttr::get(module.getContext(), 1, Per::ranked_token);
   /// Checks a spec, then generates.
   auto make = [&](auto build, const auto &kernelSpec, TilesAttr tiles) -> FailureOr<TilesAttr> {
     if (failed(report(step, moec::check(kernelSpec))))
@@ -149,11 +150,12 @@ FailureOr<TilesAttr> KernelCache::generate(ComputeOp step, StringRef name) {
     return make(moec::buildRouterTopk,
                 moec::RouterSpec{rowsOf(step.getIns()[0]), spec.integer("experts"), spec.integer("k"), score,
                                  spec.flag("renormalize"), spec.real("renorm_eps"), spec.real("factor")},
-                perToken(1));
+                perRankedToken);
   }
   case Kind::combine:
     return make(moec::buildCombine,
-                moec::CombineSpec{rowsOf(step.getIns()[0]), columns(step.getIns()[0]), spec.integer("k")}, perToken(1));
+                moec::CombineSpec{rowsOf(step.getIns()[0]), columns(step.getIns()[0]), spec.integer("k")},
+                perRankedToken);
   case Kind::rope_append:
   case Kind::attention:
     return generateKv(step, name, context);

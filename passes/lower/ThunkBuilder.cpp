@@ -54,13 +54,15 @@ void ThunkBuilder::buildPlain(LLVM::LLVMFuncOp thunk, LaunchOp launch) {
         end = entry->getArgument(3);
   Value n = address.load64(context, offsetof(moert_context, n));
   Value position = address.load64(context, offsetof(moert_context, position));
+  Value ranks = address.load64(context, offsetof(moert_context, experts_used));
   Value zero = address.constant(0), offset = zero;
   int64_t firstArgument = 0;
   for (auto [kernel, tilesAttr, segment] :
        llvm::zip_equal(launch.getKernels(), launch.getTiles(), launch.getSegments())) {
     auto tiles = cast<TilesAttr>(tilesAttr);
     Value count = address.constant(tiles.getCount());
-    if (tiles.getPer() == Per::token)
+    bool isRanked = tiles.getPer() == Per::ranked_token;
+    if (isRanked || tiles.getPer() == Per::token)
       count = address.multiply(count, n);
     Value first = address.larger(address.subtract(begin, offset), zero);
     Value last = address.smaller(address.subtract(end, offset), count);
@@ -69,7 +71,8 @@ void ThunkBuilder::buildPlain(LLVM::LLVMFuncOp thunk, LaunchOp launch) {
     builder.setInsertionPointToEnd(call->getPrevNode());
     LLVM::CondBrOp::create(builder, loc, address.isLess(first, last), call, next);
     builder.setInsertionPointToEnd(call);
-    callKernel(builder, loc, kernel, {}, args, firstArgument, firstArgument + segment, {n, position, first, last});
+    callKernel(builder, loc, kernel, {}, args, firstArgument, firstArgument + segment,
+               {isRanked ? ranks : n, position, first, last});
     LLVM::BrOp::create(builder, loc, ValueRange{}, next);
     builder.setInsertionPointToEnd(next);
     offset = address.add(offset, count);

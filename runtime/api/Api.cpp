@@ -44,6 +44,7 @@ static moert_status modelInfo(const moert_model *model, moert_model_info *info, 
            d.num_layers,
            d.num_experts,
            d.top_k,
+           model->settings.expertsUsed,
            d.generation.num_stop_ids,
            d.generation.stop_ids,
            d.generation.temperature,
@@ -71,7 +72,7 @@ static void releaseScratch(void *ledger, void *block, size_t sizeBytes) {
   if (!block)
     return;
   uint64_t rounded = roundUp(sizeBytes, kPageBytes);
-  Region region = {static_cast<uint8_t *>(block), rounded, rounded};
+  Region region = {static_cast<uint8_t *>(block), rounded, rounded, 0, false};
   region.destroy(*static_cast<Ledger *>(ledger));
 }
 
@@ -155,16 +156,12 @@ static moert_status generate(moert_session *session, const int32_t *ids, size_t 
                              moert_generate_result *result, moert_error *error) {
   moert_generate_result ignored;
   moert_generate_result &out = result ? *result : ignored;
-  out = {MOERT_FINISH_ERROR, 0, 0, 0};
+  out = {MOERT_FINISH_ERROR, 0, 0, 0, 0};
   if (!session || !options)
     return noSession(error);
-  constexpr uint32_t kSmallest = offsetof(moert_generate_options, sampler);
-  if (options->struct_bytes < kSmallest)
-    return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
-                "options.struct_bytes is %u, expected sizeof(moert_generate_options) = %u", options->struct_bytes,
-                static_cast<unsigned>(sizeof(moert_generate_options)));
   moert_generate_options copy = {};
-  memcpy(&copy, options, minOf(options->struct_bytes, sizeof(copy)));
+  if (moert_status status = copyOptions(options, offsetof(moert_generate_options, sampler), &copy, sizeof(copy), error))
+    return status;
   BusyGuard guard(*session, error);
   return guard.status ? guard.status : generateText(*session, ids, count, copy, generated, capacity, out, error);
 }
@@ -188,26 +185,50 @@ static moert_status statistics(const moert_model *model, moert_statistics *out, 
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "the model or the place for the statistics is null");
   const PagerCounters &pages = model->pager.counters;
   const ModelCounters &counters = model->counters;
-  *out = {pages.hits.load(),
-          pages.misses.load(),
-          pages.bytesRead.load(),
-          pages.stallNs.load(),
-          counters.joins.load(),
-          counters.tokensPrefilled.load(),
-          counters.tokensDecoded.load(),
-          counters.prefillNs.load(),
-          counters.decodeNs.load(),
-          model->ledger.usedBytes(),
-          model->ledger.peakBytes(),
-          model->settings.threads,
-          model->pager.useDirect};
+  const Settings &settings = model->settings;
+  *out = {};
+  out->expert_hits = pages.hits.load();
+  out->expert_misses = pages.misses.load();
+  out->expert_bytes_read = pages.bytesRead.load();
+  out->stall_ns = pages.stallNs.load();
+  out->joins = counters.joins.load();
+  out->tokens_prefilled = counters.tokensPrefilled.load();
+  out->tokens_decoded = counters.tokensDecoded.load();
+  out->prefill_ns = counters.prefillNs.load();
+  out->decode_ns = counters.decodeNs.load();
+  out->ledger_bytes = model->ledger.usedBytes();
+  out->ledger_peak_bytes = model->ledger.peakBytes();
+  out->threads = settings.threads;
+  out->direct_io = model->pager.useDirect;
+  const moert_model_descriptor &d = *model->descriptor;
+  moert_kv_window compiled = moert_make_kv_window(settings.context, d.window, d.sinks, d.max_chunk);
+  out->lossy = settings.expertsUsed < d.top_k ? MOERT_LOSSY_EXPERTS_USED : 0;
+  if (compiled.window != settings.window.window || compiled.sinks != settings.window.sinks)
+    out->lossy |= MOERT_LOSSY_WINDOW;
+  out->experts_used = settings.expertsUsed;
+  out->locked_bytes = model->ledger.locked.load();
+  out->lock_refused_bytes = model->ledger.wantedLock.load() - out->locked_bytes;
+  out->lock_limit_bytes = model->ledger.isLocking() ? lockLimitBytes() : 0;
+  out->slides = counters.slides.load();
+  out->pinned_cpus = settings.cpus.count();
   return MOERT_STATUS_OK;
 }
 
+static moert_status trim(moert_model *model, uint32_t level, moert_error *error) {
+  if (!model)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "the model is null");
+  if (level == 0)
+    return MOERT_STATUS_OK;
+  return fail(error, MOERT_STATUS_UNSUPPORTED,
+              "trim level %u is not supported: the budget is constant after open; reset or destroy sessions to give kv "
+              "blocks back",
+              level);
+}
+
 static const moert_api kApi = {
-    MOERT_API_VERSION, sizeof(moert_api), plan,      open,   closeModel, modelInfo, modelPlan, tokenize, detokenize,
-    createSession,     destroySession,    prefill,   decode, logits,     sample,    generate,  cancel,   reset,
-    sessionLength,     statistics,        statusName};
+    MOERT_API_VERSION, sizeof(moert_api), plan,       open,   closeModel, modelInfo, modelPlan, tokenize, detokenize,
+    createSession,     destroySession,    prefill,    decode, logits,     sample,    generate,  cancel,   reset,
+    sessionLength,     statistics,        statusName, trim};
 
 } // namespace moert
 

@@ -43,6 +43,8 @@ static moert_status createModel(const moert_model_descriptor &d, const Settings 
   Ledger ledger = {};
   ledger.initialize(plan.info.budget_bytes);
   ledger.failAfter(hooks.failRequest);
+  if (settings.locksMemory)
+    ledger.lockRegions();
   Region book;
   char text[kSizeTextBytes];
   if (!ledger.take(plan.info.code_bytes) || !book.create(ledger, plan.modelBookBytes, Populate::Now))
@@ -84,8 +86,8 @@ static moert_status fillModel(moert_model &model, const moert_open_options &opti
     if (moert_status status = model.pager.startLanes(model.ledger, model.settings.readerLanes, error))
       return status;
   }
-  if (moert_status status =
-          model.pool.start(model.ledger, model.storage.ranges, model.storage.workers, model.settings.threads, error))
+  if (moert_status status = model.pool.start(model.ledger, model.storage.ranges, model.storage.workers,
+                                             model.settings.threads, model.settings.cpus, error))
     return status;
   bool allFit = model.plan.info.num_slots >= d.plan.num_expert_records;
   return allFit && d.plan.num_expert_records ? model.pager.loadAll(error) : MOERT_STATUS_OK;

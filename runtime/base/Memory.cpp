@@ -27,6 +27,26 @@ bool Ledger::take(uint64_t sizeBytes) {
   return true;
 }
 
+void Region::lockMore(Ledger &ledger, uint64_t begin, uint64_t bytes) {
+  if (!locks || !bytes)
+    return;
+  ledger.wantedLock.fetchAdd(bytes);
+  if (!lockRange(data + begin, bytes))
+    return;
+  ledger.locked.fetchAdd(bytes);
+  lockedBytes += bytes;
+}
+
+void Region::unlockAll(Ledger &ledger) {
+  if (!locks)
+    return;
+  if (lockedBytes)
+    unlockRange(data, committedBytes);
+  ledger.wantedLock.fetchSub(committedBytes);
+  ledger.locked.fetchSub(lockedBytes);
+  lockedBytes = 0;
+}
+
 bool Region::create(Ledger &ledger, uint64_t bytes, Populate populate) {
   *this = {};
   if (bytes == 0)
@@ -54,6 +74,8 @@ bool Region::create(Ledger &ledger, uint64_t bytes, Populate populate) {
     populateRange(data, rounded);
   else
     forbidHugePages(data, rounded);
+  locks = ledger.isLocking() && populate != Populate::OnTouch;
+  lockMore(ledger, 0, committedBytes);
   return true;
 }
 
@@ -69,19 +91,24 @@ bool Region::commit(Ledger &ledger, uint64_t bytes) {
     return false;
   }
   populateRange(data + committedBytes, more);
+  lockMore(ledger, committedBytes, more);
   committedBytes = wanted;
   return bytes <= sizeBytes;
 }
 
 bool Region::decommitAll(Ledger &ledger) {
-  if (committedBytes && !decommitRange(data, committedBytes))
+  unlockAll(ledger); // the kernel does not take locked pages back
+  if (committedBytes && !decommitRange(data, committedBytes)) {
+    lockMore(ledger, 0, committedBytes);
     return false;
+  }
   ledger.give(committedBytes);
   committedBytes = 0;
   return true;
 }
 
 void Region::destroy(Ledger &ledger) {
+  unlockAll(ledger);
   if (data)
     releaseRange(data - kPageBytes, sizeBytes + 2 * kPageBytes);
   ledger.give(committedBytes);

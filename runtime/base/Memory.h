@@ -18,6 +18,11 @@ public:
   void give(uint64_t sizeBytes) { used.fetchSub(sizeBytes); }
   uint64_t usedBytes() const { return used.load(); }
   uint64_t peakBytes() const { return peak.load(); }
+  /// Regions that are created from now on lock what they commit (stacks excepted, which are resident as far as used).
+  void lockRegions() { locksRegions = true; }
+  bool isLocking() const { return locksRegions; }
+  /// Bytes that regions wanted to lock, and those that they hold locked.
+  Atomic<uint64_t> wantedLock, locked;
   uint64_t limitBytes() const { return limit.load(); }
   /// Tests only: the `countdown`-th request from now fails (1 = the next one); 0 = none.
   void failAfter(uint64_t countdown) { failCountdown.store(countdown); }
@@ -26,6 +31,7 @@ public:
 
 private:
   Atomic<uint64_t> limit, used, peak, failCountdown, requests;
+  bool locksRegions;
 };
 
 /// What a region is for.
@@ -40,6 +46,8 @@ struct Region {
   uint8_t *data;
   uint64_t sizeBytes;      /// a multiple of kPageBytes
   uint64_t committedBytes; /// accounted in the ledger
+  uint64_t lockedBytes;    /// of those, what the system agreed to lock
+  bool locks;              /// whether it is to be locked
 
   /// False if the ledger or the system refuses; the region is then empty.
   bool create(Ledger &ledger, uint64_t bytes, Populate populate);
@@ -48,6 +56,10 @@ struct Region {
   /// Populate::OnCommit: gives everything back, keeps the address space. False if the system refuses.
   bool decommitAll(Ledger &ledger);
   void destroy(Ledger &ledger);
+
+private:
+  void lockMore(Ledger &ledger, uint64_t begin, uint64_t bytes);
+  void unlockAll(Ledger &ledger);
 };
 
 /// Takes aligned pieces from a block, front to back. With `base` null it only measures.

@@ -118,6 +118,20 @@ void populateRange(void *address, uint64_t sizeBytes) {
     bytes[offset] = 0;
 }
 
+bool lockRange(void *address, uint64_t sizeBytes) {
+  return systemCall(kSysMlock, pointerArgument(address), static_cast<long>(sizeBytes)) == 0;
+}
+
+void unlockRange(void *address, uint64_t sizeBytes) {
+  systemCall(kSysMunlock, pointerArgument(address), static_cast<long>(sizeBytes));
+}
+
+uint64_t lockLimitBytes() {
+  constexpr int kLimitMemlock = 8;
+  uint64_t limits[2] = {};
+  return systemCall(kSysPrlimit, 0, kLimitMemlock, 0, pointerArgument(limits)) == 0 ? limits[0] : 0;
+}
+
 //===--- waiting and time -----------------------------------------------------------------------------------------===//
 
 void futexWait(const uint32_t *address, uint32_t expected) {
@@ -136,73 +150,7 @@ uint64_t monotonicNs() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000ull + static_cast<uint64_t>(now.tv_nsec);
 }
 
-//===--- processors -----------------------------------------------------------------------------------------------===//
-
-namespace {
-struct CpuMask {
-  uint64_t words[16]; // 1024 CPUs, as glibc's cpu_set_t
-  bool has(unsigned cpu) const { return (words[cpu / 64] >> (cpu % 64)) & 1; }
-};
-} // namespace
-
-static uint32_t readAffinity(CpuMask &mask) {
-  mask = {};
-  systemCall(kSysSchedGetAffinity, 0, sizeof(mask.words), pointerArgument(mask.words));
-  uint32_t count = 0;
-  for (uint64_t word : mask.words)
-    for (; word; word &= word - 1) // no population count in the baseline instruction set
-      ++count;
-  return count;
-}
-
-uint32_t allowedCpus() {
-  CpuMask mask;
-  return static_cast<uint32_t>(maxOf(1, readAffinity(mask)));
-}
-
-#if defined(__aarch64__)
-/// Relative speed of a core as the kernel publishes it (1024 = fastest), 0 if unknown.
-static uint32_t cpuCapacity(unsigned cpu) {
-  char path[64] = "/sys/devices/system/cpu/cpu";
-  size_t length = strlen(path);
-  char digits[8];
-  unsigned numDigits = 0;
-  do
-    digits[numDigits++] = static_cast<char>('0' + cpu % 10);
-  while ((cpu /= 10) != 0);
-  while (numDigits)
-    path[length++] = digits[--numDigits];
-  memcpy(path + length, "/cpu_capacity", sizeof("/cpu_capacity"));
-  int fd = openFile(path, false);
-  if (fd < 0)
-    return 0;
-  char text[16];
-  int64_t bytes = readOnce(fd, text, sizeof(text), 0);
-  closeFile(fd);
-  uint32_t capacity = 0;
-  for (int64_t i = 0; i < bytes && text[i] >= '0' && text[i] <= '9'; ++i)
-    capacity = capacity * 10 + static_cast<uint32_t>(text[i] - '0');
-  return capacity;
-}
-#endif
-
-uint32_t usableCpus() {
-  CpuMask mask;
-  uint32_t count = static_cast<uint32_t>(maxOf(1, readAffinity(mask)));
-#if defined(__aarch64__)
-  constexpr unsigned kMaxCpus = 64;
-  uint32_t capacity[kMaxCpus] = {}, fastest = 0, fast = 0;
-  for (unsigned cpu = 0; cpu < kMaxCpus; ++cpu) {
-    capacity[cpu] = mask.has(cpu) ? cpuCapacity(cpu) : 0;
-    fastest = capacity[cpu] > fastest ? capacity[cpu] : fastest;
-  }
-  for (unsigned cpu = 0; cpu < kMaxCpus; ++cpu)
-    fast += capacity[cpu] && capacity[cpu] * 2 >= fastest;
-  if (fast)
-    count = fast;
-#endif
-  return count;
-}
+//===--- the object and its limits --------------------------------------------------------------------------------===//
 
 uint64_t ownMappedBytes() {
   constexpr uint64_t kMappingUnit = 4096;

@@ -41,14 +41,15 @@ void forbidHugePages(void *address, uint64_t sizeBytes);
 void releaseRange(void *address, uint64_t sizeBytes);
 /// Touches every page, so that the memory is resident now.
 void populateRange(void *address, uint64_t sizeBytes);
+/// Keeps a range from being swapped out. False if the system refuses.
+bool lockRange(void *address, uint64_t sizeBytes);
+void unlockRange(void *address, uint64_t sizeBytes);
+/// Bytes that this process may lock without a privilege: RLIMIT_MEMLOCK, UINT64_MAX = no limit.
+uint64_t lockLimitBytes();
 
 void futexWait(const uint32_t *address, uint32_t expected);
 void futexWake(const uint32_t *address, int count);
 uint64_t monotonicNs();
-/// CPUs that this process may use; on ARM only those of at least half the capacity of the fastest one.
-uint32_t usableCpus();
-/// CPUs that this process may use at all.
-uint32_t allowedCpus();
 /// Pages that the object which holds this code occupies when mapped, from its own program headers.
 uint64_t ownMappedBytes();
 

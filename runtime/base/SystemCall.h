@@ -19,6 +19,10 @@ enum : long {
   kSysOpenAt = 257,
   kSysFadvise = 221,
   kSysFutex = 202,
+  kSysMlock = 149,
+  kSysMunlock = 150,
+  kSysPrlimit = 302,
+  kSysSchedSetAffinity = 203,
   kSysSchedGetAffinity = 204
 };
 inline constexpr int kOpenDirect = 040000;
@@ -42,6 +46,10 @@ enum : long {
   kSysOpenAt = 56,
   kSysFadvise = 223,
   kSysFutex = 98,
+  kSysMlock = 228,
+  kSysMunlock = 229,
+  kSysPrlimit = 261,
+  kSysSchedSetAffinity = 122,
   kSysSchedGetAffinity = 123
 };
 inline constexpr int kOpenDirect = 0200000;

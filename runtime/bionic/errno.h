@@ -10,6 +10,7 @@ extern "C" int *__errno(void) __attribute__((const));
 
 #define ENOENT 2
 #define EINTR 4
+#define EIO 5
 #define EISDIR 21
 
 #endif

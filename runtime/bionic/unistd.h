@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#define STDIN_FILENO 0
 #define STDOUT_FILENO 1
 #define X_OK 1
 

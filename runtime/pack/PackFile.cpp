@@ -126,6 +126,9 @@ static void printId(const uint8_t (&id)[16], char (&text)[33]) {
 
 moert_status PackFile::checkHeader(const moert_model_descriptor &d, uint64_t found, bool exactEnd,
                                    moert_error *error) const {
+  if (memcmp(header.magic, MOEPACK_MAGIC, 8) != 0 && baseOffset)
+    return fail(error, MOERT_STATUS_CORRUPT, "'%s' has no weight pack at offset %llu: expected '%s' there", path,
+                print(baseOffset), MOEPACK_MAGIC);
   if (memcmp(header.magic, MOEPACK_MAGIC, 8) != 0)
     return fail(error, MOERT_STATUS_CORRUPT, "'%s' is not a weight pack: it does not begin with '%s'", path,
                 MOEPACK_MAGIC);

@@ -70,37 +70,113 @@ static moert_status resolveWindow(const moert_model_descriptor &d, const moert_o
   return MOERT_STATUS_OK;
 }
 
+moert_status copyOptions(const void *options, uint32_t smallestBytes, void *copy, uint32_t copyBytes,
+                         moert_error *error) {
+  // A size that no version will reach is one that was never set.
+  constexpr uint32_t kLargestBytes = 4096;
+  uint32_t structBytes = 0;
+  memcpy(&structBytes, options, sizeof(structBytes));
+  if (structBytes < smallestBytes || structBytes > kLargestBytes)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
+                "options.struct_bytes is %u, expected the size of the struct, which is %u in this version", structBytes,
+                copyBytes);
+  for (uint32_t i = copyBytes; i < structBytes; ++i)
+    if (static_cast<const uint8_t *>(options)[i])
+      return fail(error, MOERT_STATUS_UNSUPPORTED,
+                  "options has a value at byte %u, which this version of the library does not know; it knows %u bytes",
+                  i, copyBytes);
+  memcpy(copy, options, minOf(structBytes, copyBytes));
+  return MOERT_STATUS_OK;
+}
+
+static moert_status outOfRange(moert_error *error, const char *name, uint32_t value, const char *expected,
+                               uint32_t most) {
+  return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "options.%s is %u, expected %s %u", name, value, expected, most);
+}
+
+/// Threads and the CPUs that they may use.
+static moert_status resolveThreads(const moert_open_options &options, Settings &settings, moert_error *error) {
+  if (options.threads > kMaxThreads)
+    return outOfRange(error, "threads", options.threads, "0 (automatic) to", kMaxThreads);
+  CpuSet allowed = allowedCpus();
+  if (!options.cpus) {
+    settings.threads =
+        options.threads ? options.threads : static_cast<uint32_t>(minOf(performanceCpus(allowed, ""), kMaxThreads));
+    return MOERT_STATUS_OK;
+  }
+  char possible[kCpuListBytes];
+  cpuListText(allowed, possible);
+  if (!parseCpuList(options.cpus, settings.cpus))
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
+                "options.cpus is '%.60s', expected a list such as 0-3,6 of the CPUs that this process may use: %s",
+                options.cpus, possible);
+  for (uint32_t cpu = 0; cpu < kMaxCpus; ++cpu)
+    if (settings.cpus.has(cpu) && !allowed.has(cpu))
+      return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
+                  "options.cpus is '%.60s', but this process may not use CPU %u; possible are %s", options.cpus, cpu,
+                  possible);
+  settings.threads =
+      options.threads ? options.threads : static_cast<uint32_t>(minOf(settings.cpus.count(), kMaxThreads));
+  return MOERT_STATUS_OK;
+}
+
+/// What happens when the context is full.
+static moert_status resolveOnFull(const moert_model_descriptor &d, const moert_open_options &options,
+                                  Settings &settings, moert_error *error) {
+  constexpr uint32_t kDefaultSinks = 4;
+  if (options.on_full > MOERT_ON_FULL_SLIDE)
+    return outOfRange(error, "on_full", options.on_full, "0 (stop) to", MOERT_ON_FULL_SLIDE);
+  settings.slides = options.on_full == MOERT_ON_FULL_SLIDE;
+  settings.keep = options.keep == UINT32_MAX ? 0 : options.keep ? options.keep : kDefaultSinks;
+  if (!settings.slides)
+    return MOERT_STATUS_OK;
+  if (d.plan.state_bytes)
+    return fail(
+        error, MOERT_STATUS_UNSUPPORTED,
+        "options.on_full cannot be slide: '%s' has a recurrent state of %llu bytes, which holds all tokens so far "
+        "and cannot drop some; use stop",
+        d.model_name, static_cast<unsigned long long>(d.plan.state_bytes));
+  // At least one token must be dropped, or nothing would be gained.
+  uint32_t kept = settings.context / 2;
+  if (settings.keep >= settings.context - kept)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
+                "options.keep is %u, expected fewer than %u: with half of the context of %u nothing would be dropped",
+                settings.keep, settings.context - kept, settings.context);
+  return MOERT_STATUS_OK;
+}
+
 moert_status resolveOptions(const moert_model_descriptor &d, const moert_open_options *options,
                             moert_open_options &copy, Settings &settings, moert_error *error) {
   if (!options)
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "options are null");
-  constexpr uint32_t kSmallest = offsetof(moert_open_options, pack_path);
-  if (options->struct_bytes < kSmallest)
-    return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
-                "options.struct_bytes is %u, expected sizeof(moert_open_options) = %u", options->struct_bytes,
-                static_cast<unsigned>(sizeof(moert_open_options)));
   copy = {};
-  memcpy(&copy, options, minOf(options->struct_bytes, sizeof(moert_open_options)));
-  if (copy.threads > kMaxThreads)
-    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "options.threads is %u, expected 0 (automatic) to %u",
-                copy.threads, kMaxThreads);
+  settings = {};
+  if (moert_status status = copyOptions(options, offsetof(moert_open_options, pack_path), &copy, sizeof(copy), error))
+    return status;
   if (copy.reader_lanes > kMaxReaderLanes)
-    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "options.reader_lanes is %u, expected 0 (automatic) to %u",
-                copy.reader_lanes, kMaxReaderLanes);
+    return outOfRange(error, "reader_lanes", copy.reader_lanes, "0 (automatic) to", kMaxReaderLanes);
   if (copy.context > d.context)
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
                 "options.context is %u, expected at most the compiled context %u; compile with a larger --context",
                 copy.context, d.context);
   if (copy.max_sessions > kMaxSessions)
-    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "options.max_sessions is %u, expected 0 (one) to %u",
-                copy.max_sessions, kMaxSessions);
-  settings.threads = copy.threads ? copy.threads : static_cast<uint32_t>(minOf(usableCpus(), kMaxThreads));
+    return outOfRange(error, "max_sessions", copy.max_sessions, "0 (one) to", kMaxSessions);
+  if (copy.experts_used > d.top_k)
+    return outOfRange(error, "experts_used", copy.experts_used, "0 (all) to the compiled", d.top_k);
+  if (copy.lock_memory > 1)
+    return outOfRange(error, "lock_memory", copy.lock_memory, "0 or", 1);
   settings.readerLanes = d.plan.num_expert_records ? (copy.reader_lanes ? copy.reader_lanes : 2) : 0;
   settings.context = copy.context ? copy.context : d.context;
   settings.maxSessions = copy.max_sessions ? copy.max_sessions : 1;
+  settings.expertsUsed = copy.experts_used ? copy.experts_used : d.top_k;
+  settings.locksMemory = copy.lock_memory;
   settings.budgetBytes = copy.budget_bytes ? copy.budget_bytes : d.plan.default_budget_bytes;
   settings.codeBytes = ownMappedBytes();
-  return resolveWindow(d, copy, settings, error);
+  if (moert_status status = resolveThreads(copy, settings, error))
+    return status;
+  if (moert_status status = resolveWindow(d, copy, settings, error))
+    return status;
+  return resolveOnFull(d, copy, settings, error);
 }
 
 namespace {
@@ -145,7 +221,7 @@ moert_status makePlan(const moert_model_descriptor &d, const Settings &settings,
   plan.arenaBytes = roundUp(d.plan.arena_bytes, kPageBytes);
   // Two copies: a failed call restores the state that was before it.
   plan.stateBytes = 2 * roundUp(minOf(d.plan.state_bytes, 1ull << 48), kPageBytes);
-  plan.sessionBookBytes = roundUp(measureSession(d), kPageBytes);
+  plan.sessionBookBytes = roundUp(measureSession(d, settings), kPageBytes);
   Settings planned = settings;
   planned.threads = static_cast<uint32_t>(maxOf(settings.threads, kPlannedThreads));
   plan.modelBookBytes = roundUp(measureModel(d, planned), kPageBytes);

@@ -6,6 +6,7 @@
 
 #include "moert/Generated.h"
 #include "moert/moert.h"
+#include "runtime/base/Processors.h"
 
 namespace moert {
 
@@ -32,6 +33,10 @@ struct Settings {
   uint32_t context;
   uint32_t maxSessions;
   moert_kv_window window;
+  uint32_t expertsUsed; /// 1 to top_k; 0 if the model has no experts
+  bool locksMemory, slides;
+  uint32_t keep;        /// first tokens that stay in a slide
+  CpuSet cpus;          /// of the compute threads; empty = not pinned
   uint64_t budgetBytes; /// 0 = everything resident
   uint64_t codeBytes;   /// mapped bytes of the .so; its own, unless the compiler plans for another file
 };
@@ -45,6 +50,10 @@ struct Plan {
 
 /// Checks the descriptor that was linked in: magic, versions, ranges.
 moert_status checkDescriptor(const moert_model_descriptor &descriptor, moert_error *error);
+/// Copies a struct that begins with its size: what the caller's version has; the rest stays zero. A larger one is taken
+/// if what this library does not know is zero.
+moert_status copyOptions(const void *options, uint32_t smallestBytes, void *copy, uint32_t copyBytes,
+                         moert_error *error);
 /// Copies what the caller's version of the struct has, checks ranges, fills defaults.
 moert_status resolveOptions(const moert_model_descriptor &descriptor, const moert_open_options *options,
                             moert_open_options &copy, Settings &settings, moert_error *error);

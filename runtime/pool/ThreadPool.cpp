@@ -16,13 +16,14 @@ static constexpr uint64_t kRangeMask = UINT32_MAX;
 static uint64_t makeWord(uint64_t begin, uint64_t end) { return begin << 32 | end; }
 
 moert_status ThreadPool::start(Ledger &ledger, HomeRange *rangeArray, Worker *workerArray, uint32_t threadCount,
-                               moert_error *error) {
+                               const CpuSet &cpuSet, moert_error *error) {
   ranges = rangeArray;
   workers = workerArray;
   numThreads = threadCount;
+  cpus = cpuSet;
   // A waiting thread spins while the others finish a launch (tens of microseconds), unless it would take a core from
   // them.
-  spinNs = threadCount <= allowedCpus() ? 30000 : 0;
+  spinNs = threadCount <= (cpus.count() ? cpus : allowedCpus()).count() ? 30000 : 0;
   for (uint32_t i = 1; i < threadCount; ++i) {
     Worker &worker = workers[i];
     worker.pool = this;
@@ -143,6 +144,9 @@ void ThreadPool::awaitEpoch(uint32_t seen) {
 void *ThreadPool::workerMain(void *argument) {
   Worker &worker = *static_cast<Worker *>(argument);
   ThreadPool &pool = *worker.pool;
+  // A refusal (a CPU that went offline meanwhile) costs speed, not results.
+  if (pool.cpus.count())
+    restrictThread(pool.cpus);
   FloatMode mode;
   uint32_t seen = 0;
   for (;;) {

@@ -8,6 +8,7 @@
 #include "moert/Generated.h"
 #include "moert/moert.h"
 #include "runtime/base/Memory.h"
+#include "runtime/base/Processors.h"
 #include "runtime/base/Sync.h"
 
 namespace moert {
@@ -29,8 +30,10 @@ public:
     Region stack;
   };
 
-  /// `ranges` and `workers` have `threads` elements each and live as long as the pool. Starts threads - 1 workers.
-  moert_status start(Ledger &ledger, HomeRange *ranges, Worker *workers, uint32_t threads, moert_error *error);
+  /// `ranges` and `workers` have `threads` elements each and live as long as the pool. Starts threads - 1 workers, on
+  /// `cpus` unless that is empty.
+  moert_status start(Ledger &ledger, HomeRange *ranges, Worker *workers, uint32_t threads, const CpuSet &cpus,
+                     moert_error *error);
   /// Joins the workers that were started.
   void stop(Ledger &ledger);
   /// Blocks until `kernel` ran over [0, numTiles). True if that was a join.
@@ -50,6 +53,7 @@ private:
   HomeRange *ranges;
   Worker *workers;
   uint32_t numThreads, numStarted, spinNs;
+  CpuSet cpus;
   // The job.
   const moert_context *context;
   moert_kernel kernel;

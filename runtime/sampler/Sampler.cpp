@@ -113,6 +113,8 @@ const char *checkSamplerOptions(const moert_sampler_options &options) {
     return "expects a temperature of 0 (greedy) or more";
   if (!(options.top_p >= 0.0f && options.top_p <= 1.0f))
     return "expects top_p between 0 and 1";
+  if (!(options.min_p >= 0.0f && options.min_p <= 1.0f))
+    return "expects min_p between 0 and 1";
   if (options.top_k < 0)
     return "expects top_k of 0 (off) or more";
   return nullptr;
@@ -164,9 +166,11 @@ int32_t sampleToken(const float *logits, uint32_t vocabSize, const moert_sampler
   for (uint32_t i = 0; i < numCandidates; ++i)
     total += weights.of(limited ? candidates.id(i) : static_cast<int32_t>(i));
   uint64_t threshold = thresholdOf(options.top_p, total);
+  // The largest weight is 2^40.
+  uint64_t leastWeight = static_cast<uint64_t>(static_cast<double>(options.min_p) * 1099511627776.0);
   uint64_t draw = randomBits(options.seed, position), kept = 0;
   uint32_t numKept = 0;
-  if (threshold == total && !limited) {
+  if (threshold == total && !limited && !leastWeight) {
     // Nothing is cut off: the order of ids serves as well and needs no sorting.
     uint64_t target = mulHigh(draw, total), sum = 0;
     for (uint32_t id = 0; id < vocabSize; ++id)
@@ -174,8 +178,13 @@ int32_t sampleToken(const float *logits, uint32_t vocabSize, const moert_sampler
         return static_cast<int32_t>(id);
     return best;
   }
-  while (numKept < numCandidates && (numKept == 0 || kept < threshold))
-    kept += weights.of(candidates.id(numKept++));
+  while (numKept < numCandidates && (numKept == 0 || kept < threshold)) {
+    uint64_t weight = weights.of(candidates.id(numKept));
+    if (numKept && weight < leastWeight)
+      break;
+    kept += weight;
+    ++numKept;
+  }
   uint64_t target = mulHigh(draw, kept), sum = 0;
   for (uint32_t i = 0; i < numKept; ++i)
     if ((sum += weights.of(candidates.id(i))) > target)

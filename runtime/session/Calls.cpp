@@ -63,7 +63,7 @@ static int32_t readRows(moert_context *context, int32_t tableIndex, uint8_t *des
 static int32_t beginExperts(moert_context *context, int32_t layer, const int32_t *ids, int32_t topK) {
   moert_session &session = sessionOf(context);
   return -session.waves.begin(session.model->pager, *session.model->descriptor, layer, ids, context->n, topK,
-                              &session.error);
+                              context->experts_used, &session.error);
 }
 
 static int32_t nextWave(moert_context *context, int32_t) {

@@ -20,8 +20,11 @@ void ExpertWaves::place(Carver &carver, const moert_model_descriptor &d) {
   waveRecords = carver.take<const uint8_t *>(numExperts);
 }
 
+/// What the router writes in place of an expert for ranks that are not used.
+static constexpr int32_t kUnused = -1;
+
 moert_status ExpertWaves::begin(Pager &pager, const moert_model_descriptor &d, int32_t layer, const int32_t *ids,
-                                int64_t numTokens, int32_t topK, moert_error *error) {
+                                int64_t numTokens, int32_t topK, int64_t used, moert_error *error) {
   if (layer < 0 || static_cast<uint32_t>(layer) >= d.num_layers || topK < 1 || static_cast<uint32_t>(topK) > d.top_k ||
       numTokens < 1 || numTokens > static_cast<int64_t>(d.max_chunk) || !d.plan.num_expert_records)
     return fail(error, MOERT_STATUS_INTERNAL,
@@ -32,6 +35,8 @@ moert_status ExpertWaves::begin(Pager &pager, const moert_model_descriptor &d, i
   int32_t numPairs = static_cast<int32_t>(numTokens) * topK;
   memset(counts, 0, sizeof(int32_t) * (static_cast<size_t>(numExperts) + 1));
   for (int32_t p = 0; p < numPairs; ++p) {
+    if (ids[p] == kUnused && p % topK >= used)
+      continue;
     if (ids[p] < 0 || ids[p] >= numExperts || !pager.hasExpert(layer * numExperts + ids[p]))
       return fail(error, MOERT_STATUS_INTERNAL, "router of layer %d chose expert %d, expected 0 to %d", layer, ids[p],
                   numExperts - 1);
@@ -44,7 +49,8 @@ moert_status ExpertWaves::begin(Pager &pager, const moert_model_descriptor &d, i
       routed[numRouted++] = {layer * numExperts + e, begin, end, -1, RoutedState::Waiting};
   }
   for (int32_t p = 0; p < numPairs; ++p)
-    pairs[counts[ids[p]]++] = p;
+    if (ids[p] != kUnused)
+      pairs[counts[ids[p]]++] = p;
 
   Lock lock(pager.mutex);
   // What is there is pinned first, so that the misses do not push it out.

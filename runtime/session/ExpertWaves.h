@@ -27,9 +27,10 @@ class ExpertWaves {
 public:
   /// Takes the arrays from the session's region.
   void place(Carver &carver, const moert_model_descriptor &descriptor);
-  /// Sorts the (token, rank) pairs by expert and issues reads for what is missing, as far as slots are free.
+  /// Sorts the (token, rank) pairs by expert and issues reads for what is missing, as far as slots are free. Ranks from
+  /// `used` on have no expert.
   moert_status begin(Pager &pager, const moert_model_descriptor &descriptor, int32_t layer, const int32_t *ids,
-                     int64_t numTokens, int32_t topK, moert_error *error);
+                     int64_t numTokens, int32_t topK, int64_t used, moert_error *error);
   /// Drops the pins of the last wave, waits for the next experts, fills `wave`; no experts = all are done.
   moert_status next(Pager &pager, moert_wave &wave, moert_error *error);
   /// Drops all pins; called when an entry function returns.

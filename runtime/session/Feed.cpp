@@ -15,17 +15,22 @@ namespace moert {
 
 static unsigned long long print(uint64_t value) { return static_cast<unsigned long long>(value); }
 
+static moert_status fullContext(const moert_session &session, uint64_t count, moert_error *error) {
+  return fail(error, MOERT_STATUS_CONTEXT_FULL,
+              "%llu tokens do not fit: the context is %u tokens and the session holds %llu; shorten the prompt or "
+              "compile with a larger --context",
+              print(count), session.model->settings.context, print(session.length));
+}
+
 moert_status checkIds(const moert_session &session, const int32_t *ids, size_t count, moert_error *error) {
   uint32_t vocabulary = session.model->descriptor->vocab_size, context = session.model->settings.context;
   if (count == 0)
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "the prompt is empty, expected at least 1 token");
   if (!ids)
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "the token ids are null");
-  if (count > context - session.length)
-    return fail(error, MOERT_STATUS_CONTEXT_FULL,
-                "%llu tokens do not fit: the context is %u tokens and the session holds %llu; shorten the prompt or "
-                "compile with a larger --context",
-                print(count), context, print(session.length));
+  // With a sliding context what the session holds can make room.
+  if (count > context - (session.history ? 0 : session.length))
+    return fullContext(session, count, error);
   for (size_t i = 0; i < count; ++i)
     if (ids[i] < 0 || static_cast<uint32_t>(ids[i]) >= vocabulary)
       return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
@@ -107,6 +112,8 @@ static moert_status feed(moert_session &session, moert_entry entry, const char *
   moert_status status = runEntry(session, entry, name, static_cast<int64_t>(n), session.length, ids, error);
   if (status == MOERT_STATUS_OK && wantLogits)
     status = runHead(session, n, onLogits, user, error);
+  if (status == MOERT_STATUS_OK && session.history)
+    memmove(session.history + session.length, ids, n * sizeof(int32_t));
   if (status == MOERT_STATUS_OK)
     session.length += n;
   else if (session.stateBytes)
@@ -121,6 +128,30 @@ static moert_status endCall(moert_session &session, moert_status status) {
   return status;
 }
 
+moert_status makeRoom(moert_session &session, uint64_t count, moert_error *error) {
+  moert_model &model = *session.model;
+  uint64_t context = model.settings.context, length = session.length;
+  if (count <= context - length)
+    return MOERT_STATUS_OK;
+  uint64_t first = minOf(model.settings.keep, length), latest = minOf(context / 2, length - first);
+  uint64_t kept = first + latest;
+  if (!session.history || count > context - kept)
+    return fullContext(session, count, error);
+  memmove(session.history + first, session.history + (length - latest), latest * sizeof(int32_t));
+  session.length = 0;
+  session.hasLogits = false;
+  session.numDropped += length - kept;
+  ++session.numSlides;
+  model.counters.slides.fetchAdd(1);
+  moert_status status = MOERT_STATUS_OK;
+  while (status == MOERT_STATUS_OK && session.length < kept) {
+    uint64_t n = minOf(model.descriptor->max_chunk, kept - session.length);
+    status = feed(session, model.descriptor->prefill, "prefill", session.history + session.length, n, false, nullptr,
+                  nullptr, error);
+  }
+  return status;
+}
+
 moert_status feedPrompt(moert_session &session, const int32_t *ids, size_t count, uint32_t chunk,
                         moert_logits_callback onLogits, void *user, moert_error *error) {
   moert_model &model = *session.model;
@@ -131,7 +162,7 @@ moert_status feedPrompt(moert_session &session, const int32_t *ids, size_t count
   if (moert_status status = checkIds(session, ids, count, error))
     return status;
   uint64_t step = chunk ? chunk : d.max_chunk, begin = monotonicNs();
-  moert_status status = MOERT_STATUS_OK;
+  moert_status status = makeRoom(session, count, error);
   for (uint64_t done = 0; status == MOERT_STATUS_OK && done < count;) {
     uint64_t n = minOf(step, count - done);
     bool wantLogits = onLogits || done + n == count;
@@ -152,7 +183,9 @@ moert_status feedToken(moert_session &session, int32_t id, moert_logits_callback
   if (moert_status status = checkIds(session, &id, 1, error))
     return status;
   uint64_t begin = monotonicNs();
-  moert_status status = feed(session, model.descriptor->decode, "decode", &id, 1, true, onLogits, user, error);
+  moert_status status = makeRoom(session, 1, error);
+  if (status == MOERT_STATUS_OK)
+    status = feed(session, model.descriptor->decode, "decode", &id, 1, true, onLogits, user, error);
   model.counters.decodeNs.fetchAdd(monotonicNs() - begin);
   if (status == MOERT_STATUS_OK)
     model.counters.tokensDecoded.fetchAdd(1);
@@ -164,7 +197,7 @@ moert_status sampleNext(moert_session &session, const moert_sampler_options &opt
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "sampler options: %s (top_k %d)", problem, options.top_k);
   if (!session.hasLogits)
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "there are no logits to sample from; feed a token first");
-  id = sampleToken(session.logits, session.model->descriptor->vocab_size, options, session.length,
+  id = sampleToken(session.logits, session.model->descriptor->vocab_size, options, session.length + session.numDropped,
                    session.samplerScratch);
   return MOERT_STATUS_OK;
 }

@@ -61,9 +61,10 @@ static bool isStop(const moert_generation_defaults &defaults, int32_t id) {
 static moert_status decodeLoop(moert_session &session, const moert_generate_options &options, int32_t *generated,
                                size_t capacity, TextOut &out, moert_generate_result &result, moert_error *error) {
   const moert_model_descriptor &d = *session.model->descriptor;
+  const Settings &settings = session.model->settings;
   for (;;) {
     // A token that could not be fed any more is not generated: prompt and generated tokens fit the context.
-    if (session.length == session.model->settings.context) {
+    if (!settings.slides && session.length == settings.context) {
       result.finish_reason = MOERT_FINISH_CONTEXT;
       return MOERT_STATUS_OK;
     }
@@ -85,7 +86,7 @@ static moert_status decodeLoop(moert_session &session, const moert_generate_opti
       return MOERT_STATUS_OK;
     }
     // The next token would be beyond the context: feeding this one would serve nothing.
-    if (session.length + 1 >= session.model->settings.context) {
+    if (!settings.slides && session.length + 1 >= settings.context) {
       result.finish_reason = MOERT_FINISH_CONTEXT;
       return MOERT_STATUS_OK;
     }
@@ -97,8 +98,11 @@ static moert_status decodeLoop(moert_session &session, const moert_generate_opti
 moert_status generateText(moert_session &session, const int32_t *ids, size_t count,
                           const moert_generate_options &options, int32_t *generated, size_t capacity,
                           moert_generate_result &result, moert_error *error) {
-  result = {MOERT_FINISH_ERROR, 0, 0, 0};
-  uint64_t begin = monotonicNs();
+  result = {MOERT_FINISH_ERROR, 0, 0, 0, 0};
+  if (session.model->settings.slides && !options.max_tokens)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
+                "options.max_tokens is 0, expected a number: a context that slides never ends a generation");
+  uint64_t begin = monotonicNs(), slidesBefore = session.numSlides;
   moert_status status = feedPrompt(session, ids, count, options.chunk, options.on_logits, options.user, error);
   uint64_t middle = monotonicNs();
   result.prefill_ns = middle - begin;
@@ -109,6 +113,7 @@ moert_status generateText(moert_session &session, const int32_t *ids, size_t cou
       out.finish();
     result.decode_ns = monotonicNs() - middle;
   }
+  result.slides = session.numSlides - slidesBefore;
   if (status != MOERT_STATUS_OK)
     result.finish_reason = status == MOERT_STATUS_CANCELLED ? MOERT_FINISH_CANCELLED : MOERT_FINISH_ERROR;
   return status;

@@ -12,7 +12,7 @@
 
 namespace moert {
 
-static moert_session *placeSession(Carver &carver, const moert_model_descriptor &d) {
+static moert_session *placeSession(Carver &carver, const moert_model_descriptor &d, const Settings &settings) {
   auto *session = carver.take<moert_session>(1);
   uint64_t rowBytes = 0;
   for (uint32_t t = 0; t < d.num_streamed_tables; ++t)
@@ -20,6 +20,7 @@ static moert_session *placeSession(Carver &carver, const moert_model_descriptor 
   auto *logits = carver.take<float>(d.vocab_size);
   auto *scratch = carver.take<uint64_t>(d.vocab_size);
   auto *row = carver.take<uint8_t>(rowBytes);
+  auto *history = settings.slides ? carver.take<int32_t>(settings.context) : nullptr;
   if (!session) {
     ExpertWaves measured;
     measured.place(carver, d);
@@ -28,13 +29,14 @@ static moert_session *placeSession(Carver &carver, const moert_model_descriptor 
   session->logits = logits;
   session->samplerScratch = scratch;
   session->row = row;
+  session->history = history;
   session->waves.place(carver, d);
   return session;
 }
 
-uint64_t measureSession(const moert_model_descriptor &d) {
+uint64_t measureSession(const moert_model_descriptor &d, const Settings &settings) {
   Carver carver = {nullptr, 0};
-  placeSession(carver, d);
+  placeSession(carver, d, settings);
   return carver.offset;
 }
 
@@ -60,6 +62,7 @@ static moert_status fillSession(moert_session &session, moert_error *error) {
   session.context.state = session.state.data;
   session.context.runtime = &session;
   session.context.kv_window = model.settings.window;
+  session.context.experts_used = model.settings.expertsUsed;
   return MOERT_STATUS_OK;
 }
 
@@ -80,7 +83,7 @@ moert_status createSession(moert_model *model, moert_session **session, moert_er
     return refuseMemory("tables", model->plan.sessionBookBytes, error);
   }
   Carver carver = {book.data, 0};
-  moert_session *created = placeSession(carver, *model->descriptor);
+  moert_session *created = placeSession(carver, *model->descriptor, model->settings);
   created->model = model;
   created->book = book;
   if (moert_status status = fillSession(*created, error)) {
@@ -104,7 +107,7 @@ void destroySession(moert_session *session) {
 }
 
 moert_status resetSession(moert_session &session, moert_error *error) {
-  session.length = 0;
+  session.length = session.numDropped = 0;
   session.hasLogits = false;
   session.cancelled.store(0);
   if (session.stateBytes)
@@ -115,13 +118,20 @@ moert_status resetSession(moert_session &session, moert_error *error) {
   return MOERT_STATUS_OK;
 }
 
-BusyGuard::BusyGuard(moert_session &taken, moert_error *error) : session(taken) {
+BusyGuard::BusyGuard(moert_session &taken, moert_error *error) : session(taken), callerCpus{} {
   status = session.busy.exchange(1) == 0
                ? MOERT_STATUS_OK
                : fail(error, MOERT_STATUS_BUSY, "the session is in use by another call; use one session per thread");
+  const CpuSet &cpus = session.model->settings.cpus;
+  if (status == MOERT_STATUS_OK && cpus.count()) {
+    callerCpus = allowedCpus();
+    restrictThread(cpus);
+  }
 }
 
 BusyGuard::~BusyGuard() {
+  if (callerCpus.count())
+    restrictThread(callerCpus);
   if (status == MOERT_STATUS_OK)
     session.busy.store(0);
 }

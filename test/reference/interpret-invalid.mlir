@@ -19,7 +19,7 @@
 // FILE: expects a file, such as moe-interpret FILE.mlir
 // IDS: --ids expects token ids from 0 separated by commas, such as 1,2,3, but got '1,x'
 // GREEDY: --greedy expects a number from 0 to 1000000, but got '-1'
-// FLAG: unknown flag --loud, expects --ids, --greedy, --logits, --entry, --check-hashes or --help
+// FLAG: unknown flag --loud, expects --ids, --greedy, --logits, --experts-used, --entry, --check-hashes or --help
 // HELP: examples:
 
 // TOKEN: @token: 'moe.embed' op expects tokens from 0 to 1, but got 2
@@ -30,11 +30,11 @@ func.func @token() -> tensor<1x1xf32> {
   return %y : tensor<1x1xf32>
 }
 
-// EXPERT: @expert: 'moe.experts' op expects ids from 0 to 0, but got -1
+// EXPERT: @expert: 'moe.experts' op expects ids from 0 to 0, but got -2
 func.func @expert() -> tensor<1x1xf32> {
   %x = arith.constant dense<1.0> : tensor<1x1xf32>
   %w = arith.constant dense<1.0> : tensor<1x1x1xf32>
-  %ids = arith.constant dense<-1> : tensor<1x1xi32>
+  %ids = arith.constant dense<-2> : tensor<1x1xi32>
   %y = moe.experts %x, %x, %ids, %w, %w, %w {glu = #moe.glu<swiglu>} : tensor<1x1xf32>, tensor<1x1xf32>,
     tensor<1x1xi32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32> -> tensor<1x1xf32>
   return %y : tensor<1x1xf32>

@@ -106,6 +106,14 @@ def tiny_config(path, **changes):
     return path
 
 
+def compile_program(name, folder):
+    """Compiles a program of test/endtoend/programs against the C API alone; returns its path."""
+    path = os.path.join(folder, os.path.splitext(name)[0])
+    execute(["c++", "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-I", os.path.join(SOURCE, "include"),
+             os.path.join(SOURCE, "test", "endtoend", "programs", name), "-ldl", "-pthread", "-o", path])
+    return path
+
+
 def golden_prompts():
     with open(os.path.join(GOLDEN, "prompts.json"), encoding="utf-8") as file:
         return json.load(file)

@@ -22,6 +22,7 @@ options:
   --ids 1,2,3        token ids of the prompt; needed for a model
   --greedy N         tokens to generate, 0 to 1000000 (default 1); stop tokens do not stop
   --logits FILE.npy  write a float32 row of logits for every token fed: the prompt and all generated but the last
+  --experts-used K   routers use their K best experts only, as moe-run --experts-used
   --entry @NAME      call this function, which has no arguments
   --check-hashes     compare the hashes of the weight files with the module's
   --help             show this text
@@ -58,6 +59,9 @@ static llvm::Error setValue(InterpretOptions &options, llvm::StringRef flag, llv
   } else if (flag == "--greedy") {
     if (value.getAsInteger(10, options.numGreedy) || options.numGreedy > 1000000)
       return fault("--greedy expects a number from 0 to 1000000, but got '" + value + "'");
+  } else if (flag == "--experts-used") {
+    if (value.getAsInteger(10, options.expertsUsed) || options.expertsUsed == 0 || options.expertsUsed > 1024)
+      return fault("--experts-used expects a number from 1 to 1024, but got '" + value + "'");
   } else if (flag == "--logits") {
     options.logitsFile = value.str();
   } else {
@@ -76,13 +80,16 @@ llvm::Expected<InterpretOptions> parseInterpretOptions(llvm::ArrayRef<const char
     }
     if (flag == "--check-hashes") {
       options.checksHashes = true;
-    } else if (flag == "--ids" || flag == "--greedy" || flag == "--logits" || flag == "--entry") {
+    } else if (flag == "--ids" || flag == "--greedy" || flag == "--logits" || flag == "--experts-used" ||
+               flag == "--entry") {
       if (++i == arguments.size())
         return fault(flag + " expects a value");
       if (llvm::Error error = setValue(options, flag, arguments[i]))
         return error;
     } else if (flag.starts_with("-")) {
-      return fault("unknown flag " + flag + ", expects --ids, --greedy, --logits, --entry, --check-hashes or --help");
+      return fault("unknown flag " + flag +
+                   ", expects --ids, --greedy, --logits, --experts-used, --entry, "
+                   "--check-hashes or --help");
     } else if (options.file.empty()) {
       options.file = flag.str();
     } else {

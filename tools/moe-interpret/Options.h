@@ -18,7 +18,8 @@ struct InterpretOptions {
   std::vector<int32_t> ids;
   std::string logitsFile;
   uint32_t numGreedy = 1;
-  std::string entry; // empty: a model's entry points, or the only function without arguments
+  uint32_t expertsUsed = 0; // 0: all
+  std::string entry;        // empty: a model's entry points, or the only function without arguments
   bool checksHashes = false;
   bool showsHelp = false;
 };

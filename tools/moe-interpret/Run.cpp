@@ -107,6 +107,7 @@ llvm::Error interpret(const InterpretOptions &options, llvm::raw_ostream &out) {
   llvm::Expected<Interpreter> interpreter = Interpreter::create(*module, weightOptions);
   if (!interpreter)
     return interpreter.takeError();
+  interpreter->setExpertsUsed(options.expertsUsed);
   bool isModel = module->lookupSymbol("prefill") && module->lookupSymbol("decode") && module->lookupSymbol("head");
   if (isModel && options.entry.empty())
     return runModel(*interpreter, options, out);

@@ -210,6 +210,13 @@ moert_open_options openOptions(const Options &options, const char *packPath) {
   open.context = static_cast<uint32_t>(options.context);
   open.window = static_cast<uint32_t>(options.window);
   open.sinks = static_cast<uint32_t>(options.sinks);
+  open.pack_offset = options.packOffset;
+  open.pack_bytes = options.packBytes;
+  open.experts_used = static_cast<uint32_t>(options.expertsUsed);
+  open.lock_memory = options.lock;
+  open.cpus = options.cpus;
+  open.on_full = options.slides() ? MOERT_ON_FULL_SLIDE : MOERT_ON_FULL_STOP;
+  open.keep = options.hasKeep && !options.keep ? UINT32_MAX : static_cast<uint32_t>(options.keep);
   return open;
 }
 

@@ -16,13 +16,13 @@ namespace moerun {
 
 namespace {
 
-enum class Kind { Switch, Text, Count, Real, Size };
+enum class Kind { Switch, Text, Choice, Count, AutoCount, Real, Size };
 
 struct Flag {
   const char *name;
   Kind kind;
   void *value;
-  double least, most; // Count and Real
+  double least, most; // Count, AutoCount and Real
   const char *valid;  // "expects ..."
   bool *given;
 };
@@ -45,6 +45,19 @@ bool parseReal(const char *text, double *value) {
   return end != text && *end == '\0' && isfinite(*value);
 }
 
+/// Whether `text` is one of the words that " or " separates.
+bool isChoice(const char *choices, const char *text) {
+  size_t length = strlen(text);
+  const char *separator = " or ";
+  for (const char *word = choices; word;) {
+    const char *end = strstr(word, separator);
+    if (length && length == (end ? static_cast<size_t>(end - word) : strlen(word)) && memcmp(word, text, length) == 0)
+      return true;
+    word = end ? end + strlen(separator) : nullptr;
+  }
+  return false;
+}
+
 bool setValue(const Flag &flag, const char *text) {
   switch (flag.kind) {
   case Kind::Switch:
@@ -56,6 +69,17 @@ bool setValue(const Flag &flag, const char *text) {
     uint64_t *bytes = static_cast<uint64_t *>(flag.value);
     return parseSize(text, bytes) && *bytes != 0;
   }
+  case Kind::Choice:
+    if (!isChoice(flag.valid, text))
+      return false;
+    *static_cast<const char **>(flag.value) = text;
+    return true;
+  case Kind::AutoCount:
+    if (strcmp(text, "auto") == 0) {
+      *static_cast<uint64_t *>(flag.value) = 0;
+      return true;
+    }
+    [[fallthrough]];
   case Kind::Count: {
     uint64_t count = 0;
     // The largest bound is 2^64, which as a double is exact and admits every uint64_t.
@@ -105,25 +129,32 @@ bool parseFlag(const Flag *flags, size_t numFlags, int argc, char **argv, int *i
 bool checkCombinations(const Options &options) {
   if (!options.libraryPath)
     return usageError("expects the path of a compiled model, such as moe-run model.so --prompt \"Once upon a time\"");
+  int numPrompts = (options.prompt != nullptr) + (options.promptFile != nullptr) + (options.ids != nullptr);
+  if (options.hasKeep && !options.slides())
+    return usageError("--keep needs --on-full slide");
   if (options.doctor && options.bench)
     return usageError("--doctor and --bench exclude each other");
   if (!options.bench && (options.hasBenchPrompt || options.hasBenchTokens || options.hasBenchOther))
     return usageError("-p, -n, -d and -r belong to --bench");
   if (options.doctor || options.bench) {
-    if (options.prompt || options.ids)
+    if (numPrompts)
       return usageError("%s takes no --prompt and no --ids", options.doctor ? "--doctor" : "--bench");
     return (options.benchPrompt | options.benchTokens) != 0 || usageError("-p and -n are both 0: nothing to measure");
   }
-  if (!options.prompt && !options.ids)
-    return usageError("expects --prompt TEXT, --ids 1,2,3, --doctor or --bench");
-  if (options.prompt && options.ids)
-    return usageError("--prompt and --ids exclude each other");
-  if (options.greedy && (options.hasTemperature || options.hasTopK || options.hasTopP))
-    return usageError("--greedy and --temperature, --top-k or --top-p exclude each other");
+  if (numPrompts == 0)
+    return usageError("expects --prompt TEXT, --prompt-file FILE, --ids 1,2,3, --doctor or --bench");
+  if (numPrompts > 1)
+    return usageError("--prompt, --prompt-file and --ids exclude each other");
+  if (options.greedy && (options.hasTemperature || options.hasTopK || options.hasTopP || options.hasMinP))
+    return usageError("--greedy and --temperature, --top-k, --top-p or --min-p exclude each other");
+  if (options.slides() && options.maxTokens == 0)
+    return usageError("--on-full slide needs --max-tokens from 1: a context that slides never ends a generation");
   return true;
 }
 
 } // namespace
+
+bool Options::slides() const { return onFull && strcmp(onFull, "slide") == 0; }
 
 bool parseSize(const char *text, uint64_t *sizeBytes) {
   static const struct {
@@ -176,11 +207,14 @@ bool parseOptions(int argc, char **argv, Options &options) {
   Options &o = options;
   o.numArguments = argc;
   o.arguments = argv;
-  const double kMost32 = 2147483647.0;
+  const double kMost32 = 2147483647.0, kMost63 = 9223372036854774784.0;
   const char *kSize = "a size such as 900MB, 2.5GB or 2GiB, or a number of bytes";
   const Flag flags[] = {
       {"--pack", Kind::Text, &o.packPath, 0, 0, "the path of a .moepack file", nullptr},
+      {"--pack-offset", Kind::Count, &o.packOffset, 0, kMost63, "a number of bytes from 0", &o.hasPackOffset},
+      {"--pack-bytes", Kind::Count, &o.packBytes, 1, kMost63, "a number of bytes from 1", &o.hasPackBytes},
       {"--prompt", Kind::Text, &o.prompt, 0, 0, "a text", nullptr},
+      {"--prompt-file", Kind::Text, &o.promptFile, 0, 0, "the path of a text file, or - for stdin", nullptr},
       {"--ids", Kind::Text, &o.ids, 0, 0, "token ids such as 1,2,3", nullptr},
       {"--logits", Kind::Text, &o.logitsPath, 0, 0, "the path of a .npy file", nullptr},
       {"--max-tokens", Kind::Count, &o.maxTokens, 0, kMost32, "a number from 0 (until stop or context)", nullptr},
@@ -188,14 +222,20 @@ bool parseOptions(int argc, char **argv, Options &options) {
       {"--temperature", Kind::Real, &o.temperature, 0, 1e6, "a number from 0 (greedy)", &o.hasTemperature},
       {"--top-k", Kind::Count, &o.topK, 0, kMost32, "a number from 0 (off)", &o.hasTopK},
       {"--top-p", Kind::Real, &o.topP, 0, 1, "a number from 0 to 1 (off)", &o.hasTopP},
+      {"--min-p", Kind::Real, &o.minP, 0, 1, "a number from 0 (off) to 1", &o.hasMinP},
       {"--seed", Kind::Count, &o.seed, 0, 18446744073709551616.0, "a number from 0 to 2^64 - 1", nullptr},
       {"--memory", Kind::Size, &o.memoryBytes, 0, 0, kSize, nullptr},
-      {"--threads", Kind::Count, &o.threads, 1, 1024, "a number from 1 to 1024", nullptr},
+      {"--threads", Kind::AutoCount, &o.threads, 1, 64, "auto or a number from 1 to 64", nullptr},
+      {"--cpus", Kind::Text, &o.cpus, 0, 0, "a list of CPUs such as 0-3,6", nullptr},
+      {"--lock", Kind::Switch, &o.lock, 0, 0, "", nullptr},
+      {"--experts-used", Kind::Count, &o.expertsUsed, 1, 1024, "a number from 1 to the experts of a token", nullptr},
+      {"--on-full", Kind::Choice, &o.onFull, 0, 0, "stop or slide", nullptr},
+      {"--keep", Kind::Count, &o.keep, 0, 1e6, "a number of tokens from 0", &o.hasKeep},
       {"--chunk", Kind::Count, &o.chunk, 1, kMost32, "a number from 1 to the compiled chunk", nullptr},
       {"--context", Kind::Count, &o.context, 1, kMost32, "a number from 1 to the compiled context", nullptr},
       {"--window", Kind::Count, &o.window, 1, kMost32, "a number of positions from 1 to the compiled window", nullptr},
       {"--sinks", Kind::Count, &o.sinks, 0, kMost32, "a number of positions from 0", nullptr},
-      {"--lanes", Kind::Count, &o.lanes, 1, 64, "a number of reader threads from 1 to 64", nullptr},
+      {"--lanes", Kind::Count, &o.lanes, 1, 16, "a number of reader threads from 1 to 16", nullptr},
       {"--json", Kind::Switch, &o.json, 0, 0, "", nullptr},
       {"--special", Kind::Switch, &o.special, 0, 0, "", nullptr},
       {"--quiet", Kind::Switch, &o.quiet, 0, 0, "", nullptr},
@@ -224,24 +264,33 @@ bool parseOptions(int argc, char **argv, Options &options) {
 void printHelp() {
   fputs("moe-run: runs a compiled model.\n"
         "\n"
-        "usage: moe-run OUT.so (--prompt TEXT | --ids 1,2,3 | --doctor | --bench) [flags]\n"
+        "usage: moe-run OUT.so (--prompt TEXT | --prompt-file FILE | --ids 1,2,3 | --doctor | --bench) [flags]\n"
         "\n"
         "  --prompt TEXT        the text to continue\n"
+        "  --prompt-file FILE   the same from a file (-: stdin), without a line feed at its end\n"
         "  --ids LIST           the token ids to continue, separated by commas\n"
         "  --special            special tokens such as <|im_start|> in the prompt are tokens, not text\n"
         "  --pack FILE          the weights (default: OUT.moepack beside OUT.so)\n"
+        "  --pack-offset N, --pack-bytes N\n"
+        "                       the weights are that part of FILE, as in an uncompressed entry of an archive\n"
         "  --max-tokens N       tokens to generate at most (128; 0: until a stop token or the end of the context)\n"
         "  --greedy             take the most likely token\n"
-        "  --temperature T, --top-k K, --top-p P\n"
+        "  --temperature T, --top-k K, --top-p P, --min-p P\n"
         "                       sampling (default: as the checkpoint recommends)\n"
         "  --seed S             seed of the sampler (0)\n"
         "  --memory SIZE        budget: bytes, or KB MB GB (powers of 1000), KiB MiB GiB (of 1024)\n"
         "                       (default: as compiled)\n"
-        "  --threads N          computing threads (default: one for each performance core)\n"
+        "  --threads auto|N     computing threads, up to 64 (auto: one for each performance core of the process)\n"
+        "  --cpus LIST          CPUs for those threads, such as 0-3,6 (default: any)\n"
+        "  --lock               keeps memory from being swapped; warns where the system refuses\n"
+        "  --experts-used K     reads and computes the K best experts of a token only; changes the text\n"
         "  --chunk N            tokens of the prompt that are computed at once (default: as compiled)\n"
         "  --context N          longest text in tokens (default: as compiled)\n"
         "  --window N           a token sees the last N positions only (default: as compiled)\n"
         "  --sinks N            with a window: the first N positions are always seen (default: as compiled)\n"
+        "  --on-full stop|slide when the context is full: end (stop), or drop tokens between the first ones and the\n"
+        "                       latest half, feed those again and go on\n"
+        "  --keep N             first tokens that slide keeps (4)\n"
         "  --lanes N            threads that read the weights (2)\n"
         "  --logits FILE.npy    writes the logits of every token fed, float32 [tokens, vocabulary]\n"
         "  --json               prints one JSON object instead of the text\n"
@@ -251,8 +300,9 @@ void printHelp() {
         "  --quiet              prints no counters\n"
         "\n"
         "The generated text goes to stdout, everything else to stderr.\n"
-        "Exit code: 0 right, 1 the input or the machine is at fault, 2 wrong usage, 3 ran but was cut off\n"
-        "(--doctor: 0 all is well, 1 it cannot run, 3 it runs with warnings).\n"
+        "Exit code: 0 right, 1 the input or the machine is at fault, 2 wrong usage, 3 ran but was cut off (Ctrl-C\n"
+        "or SIGTERM; a second one ends the program at once); --doctor: 0 all is well, 1 it cannot run, 3 it runs with\n"
+        "warnings.\n"
         "\n"
         "examples:\n"
         "  moe-run demo.so --prompt \"It was a dark and stormy night\" --max-tokens 64\n"

@@ -16,23 +16,36 @@ struct Options {
   const char *libraryPath = nullptr;
   const char *packPath = nullptr;
   const char *prompt = nullptr;
+  const char *promptFile = nullptr;
   const char *ids = nullptr;
   const char *logitsPath = nullptr;
+  const char *cpus = nullptr;
+  const char *onFull = nullptr;
   uint64_t maxTokens = 128;
   uint64_t seed = 0;
   uint64_t topK = 0;
   uint64_t memoryBytes = 0;
-  uint64_t threads = 0;
+  uint64_t packOffset = 0;
+  uint64_t packBytes = 0;
+  uint64_t threads = 0; // 0: automatic
+  uint64_t expertsUsed = 0;
+  uint64_t sinks = 0;
   uint64_t chunk = 0;
   uint64_t context = 0;
   uint64_t window = 0;
-  uint64_t sinks = 0;
+  uint64_t keep = 0;
   uint64_t lanes = 0;
   double temperature = 0;
   double topP = 0;
+  double minP = 0;
   bool hasTemperature = false;
   bool hasTopK = false;
   bool hasTopP = false;
+  bool hasMinP = false;
+  bool hasKeep = false;
+  bool hasPackOffset = false;
+  bool hasPackBytes = false;
+  bool lock = false;
   bool greedy = false;
   bool json = false;
   bool special = false;
@@ -48,6 +61,7 @@ struct Options {
   bool hasBenchPrompt = false;
   bool hasBenchTokens = false;
   bool hasBenchOther = false;
+  bool slides() const;
   /// The command line, for messages that repeat it.
   int numArguments = 0;
   char **arguments = nullptr;

@@ -77,6 +77,7 @@ bool printJson(const RunResult &result) {
   printCount("min_bytes", result.plan.min_bytes);
   printCount("budget_bytes", result.plan.budget_bytes);
   printCount("planned_bytes", result.plan.planned_bytes);
+  printCount("kv_bytes", result.plan.kv_bytes);
   printCount("slots", result.plan.num_slots);
   printCount("slot_bytes", result.plan.slot_bytes);
   printCount("expert_hits", s.expert_hits);
@@ -86,8 +87,33 @@ bool printJson(const RunResult &result) {
   printCount("joins", s.joins);
   printCount("ledger_peak_bytes", s.ledger_peak_bytes);
   printCount("threads", s.threads);
+  printCount("pinned_cpus", s.pinned_cpus);
+  printCount("experts_used", s.experts_used);
+  bool isPruned = s.lossy & MOERT_LOSSY_EXPERTS_USED, isWindowed = s.lossy & MOERT_LOSSY_WINDOW;
+  printf("\"lossy\": [%s%s%s], ", isPruned ? "\"experts-used\"" : "", isPruned && isWindowed ? ", " : "",
+         isWindowed ? "\"window\"" : "");
+  printCount("slides", result.generated.slides);
+  printCount("locked_bytes", s.locked_bytes);
+  printCount("lock_refused_bytes", s.lock_refused_bytes);
+  if (s.lock_limit_bytes == UINT64_MAX)
+    printf("\"lock_limit_bytes\": null, ");
+  else
+    printCount("lock_limit_bytes", s.lock_limit_bytes);
   printf("\"direct_io\": %s}\n", s.direct_io ? "true" : "false");
   return fflush(stdout) == 0 && !ferror(stdout);
+}
+
+void warnUnlocked(const moert_statistics &s) {
+  if (s.lock_refused_bytes == 0)
+    return;
+  fprintf(stderr, "warning: --lock: the system locked %llu of %llu bytes; ",
+          static_cast<unsigned long long>(s.locked_bytes),
+          static_cast<unsigned long long>(s.locked_bytes + s.lock_refused_bytes));
+  if (s.lock_limit_bytes == UINT64_MAX)
+    fputs("the rest may be swapped\n", stderr);
+  else
+    fprintf(stderr, "RLIMIT_MEMLOCK is %llu bytes, raise it (ulimit -l)\n",
+            static_cast<unsigned long long>(s.lock_limit_bytes));
 }
 
 void printCounters(const RunResult &result) {
@@ -105,6 +131,10 @@ void printCounters(const RunResult &result) {
           mebibytes(s.expert_bytes_read), static_cast<double>(s.stall_ns) / 1e6, mebibytes(result.plan.budget_bytes),
           mebibytes(result.plan.planned_bytes), mebibytes(s.ledger_peak_bytes),
           mebibytes(result.peakBytes > result.baselineBytes ? result.peakBytes - result.baselineBytes : 0));
+  if (s.lossy & MOERT_LOSSY_EXPERTS_USED)
+    fprintf(stderr, "lossy: %u experts of each token were used, fewer than the model has\n", s.experts_used);
+  if (result.generated.slides)
+    fprintf(stderr, "the context slid %llu times\n", static_cast<unsigned long long>(result.generated.slides));
 }
 
 } // namespace moerun

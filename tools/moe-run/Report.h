@@ -22,6 +22,8 @@ struct RunResult {
 
 /// False if stdout refuses.
 bool printJson(const RunResult &result);
+/// On stderr, if the system refused to lock memory.
+void warnUnlocked(const moert_statistics &statistics);
 void printCounters(const RunResult &result);
 /// A JSON string with its quotes. UTF-8 stays as it is; quotes, backslashes and control characters are escaped.
 void printJsonText(const char *text, size_t sizeBytes);

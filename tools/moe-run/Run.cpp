@@ -10,6 +10,7 @@
 #include "tools/moe-run/Report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -45,6 +46,8 @@ private:
     const char *text = error.message[0] ? error.message : api->status_name(error.status);
     return printError("%s", text);
   }
+  bool failOpen(const moert_error &error);
+  bool readPromptFile();
   bool usage() {
     exitCode = kExitUsage;
     return false;
@@ -60,8 +63,10 @@ private:
   moert_session *session = nullptr;
   moert_model_info info = {};
   RunResult result;
+  Array<char> promptText;
   LogitsFile logits;
   bool outputFailed = false;
+  int outputErrno = 0;
   int exitCode = kExitFault;
 };
 
@@ -74,13 +79,31 @@ bool Runner::load() {
   return api != nullptr;
 }
 
+/// Options of the API that are flags here are named as such; their values are the user's.
+bool Runner::failOpen(const moert_error &error) {
+  constexpr char kOptions[] = "options.";
+  constexpr size_t kSkipped = sizeof(kOptions) - 1;
+  moert_error named = error;
+  if (strncmp(error.message, kOptions, kSkipped) == 0) {
+    char *name = named.message + 2;
+    snprintf(named.message, sizeof(named.message), "--%s", error.message + kSkipped);
+    for (; *name && *name != ' '; ++name)
+      *name = *name == '_' ? '-' : *name;
+  }
+  if (error.status == MOERT_STATUS_INVALID_ARGUMENT)
+    exitCode = kExitUsage;
+  return fail(named);
+}
+
 bool Runner::open() {
   Array<char> packPath;
   if (!findPack(options, packPath))
     return false;
   moert_open_options open = openOptions(options, packPath.data());
   moert_error error = {};
-  if (api->open(&open, &model, &error) != MOERT_STATUS_OK || api->model_info(model, &info, &error) != MOERT_STATUS_OK ||
+  if (api->open(&open, &model, &error) != MOERT_STATUS_OK)
+    return failOpen(error);
+  if (api->model_info(model, &info, &error) != MOERT_STATUS_OK ||
       api->model_plan(model, &result.plan, &error) != MOERT_STATUS_OK)
     return fail(error);
   if (options.chunk > info.max_chunk) {
@@ -92,16 +115,17 @@ bool Runner::open() {
 }
 
 bool Runner::tokenizePrompt() {
-  size_t sizeBytes = strlen(options.prompt), count = 0;
+  const char *text = options.prompt ? options.prompt : promptText.data();
+  size_t sizeBytes = options.prompt ? strlen(text) : promptText.size(), count = 0;
   uint32_t flags = options.special ? MOERT_TOKENIZE_ALLOW_SPECIAL : 0;
   Array<int32_t> &ids = result.promptIds;
   moert_error error = {};
   // No text has more tokens than three times its bytes: normalization at most triples it. Ask for the number instead.
-  if (api->tokenize(model, options.prompt, sizeBytes, flags, nullptr, 0, &count, &error) != MOERT_STATUS_OK)
+  if (api->tokenize(model, text, sizeBytes, flags, nullptr, 0, &count, &error) != MOERT_STATUS_OK)
     return fail(error);
   if (!ids.reserve(count))
     return printError("out of memory for %zu tokens", count);
-  if (api->tokenize(model, options.prompt, sizeBytes, flags, ids.data(), count, &count, &error) != MOERT_STATUS_OK)
+  if (api->tokenize(model, text, sizeBytes, flags, ids.data(), count, &count, &error) != MOERT_STATUS_OK)
     return fail(error);
   ids.setSize(count);
   return true;
@@ -127,11 +151,37 @@ bool Runner::parseIds() {
   return true;
 }
 
+bool Runner::readPromptFile() {
+  const char *path = options.promptFile;
+  bool isStdin = strcmp(path, "-") == 0;
+  int file = isStdin ? STDIN_FILENO : ::open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return printError("cannot open %s: %s", path, strerror(errno));
+  char piece[4096];
+  ssize_t got = 0;
+  bool fits = true;
+  while (fits && (got = read(file, piece, sizeof(piece))) > 0)
+    fits = promptText.append(piece, static_cast<size_t>(got));
+  int readErrno = errno;
+  if (!isStdin)
+    close(file);
+  if (!fits)
+    return printError("out of memory for the text of %s", path);
+  if (got < 0)
+    return printError("cannot read %s: %s", path, strerror(readErrno));
+  // Editors end a file with a line feed that is not meant as part of the prompt.
+  if (promptText.size() && promptText.data()[promptText.size() - 1] == '\n')
+    promptText.setSize(promptText.size() - 1);
+  return true;
+}
+
 bool Runner::readPrompt() {
-  if (options.prompt && !tokenizePrompt())
+  if (!options.ids && !tokenizePrompt())
     return false;
   if (result.promptIds.size() == 0)
-    return printError("the prompt is empty: expected at least one token in %s", options.ids ? "--ids" : "--prompt");
+    return printError("the prompt is empty: expected at least one token in %s", options.ids      ? "--ids"
+                                                                                : options.prompt ? "--prompt"
+                                                                                                 : options.promptFile);
   return true;
 }
 
@@ -143,6 +193,7 @@ moert_sampler_options Runner::sampler() const {
     return sampler;
   sampler.temperature = options.hasTemperature ? static_cast<float>(options.temperature) : info.temperature;
   sampler.top_p = options.hasTopP ? static_cast<float>(options.topP) : info.top_p;
+  sampler.min_p = static_cast<float>(options.minP);
   sampler.top_k = options.hasTopK ? static_cast<int32_t>(options.topK) : info.default_top_k;
   return sampler;
 }
@@ -154,6 +205,8 @@ int32_t Runner::onText(void *user, const char *text, size_t sizeBytes, int32_t i
     self.outputFailed = self.outputFailed || !self.result.text.append(text, sizeBytes);
   else
     self.outputFailed = self.outputFailed || fwrite(text, 1, sizeBytes, stdout) != sizeBytes || fflush(stdout) != 0;
+  if (self.outputFailed && !self.outputErrno)
+    self.outputErrno = errno ? errno : EIO;
   return self.outputFailed;
 }
 
@@ -168,12 +221,16 @@ int32_t Runner::onLogits(void *user, uint64_t position, const float *logits, uin
 bool Runner::generate() {
   if (options.logitsPath && !logits.open(options.logitsPath, info.vocab_size))
     return false;
-  size_t capacity = options.maxTokens != 0 && options.maxTokens < info.context ? options.maxTokens : info.context;
+  size_t capacity = info.context;
+  if (options.slides() || (options.maxTokens != 0 && options.maxTokens < capacity))
+    capacity = options.maxTokens;
   if (!result.ids.reserve(capacity))
     return printError("out of memory for %zu tokens", capacity);
   moert_error error = {};
   if (api->session_create(model, &session, &error) != MOERT_STATUS_OK)
     return fail(error);
+  if (api->statistics(model, &result.statistics, &error) == MOERT_STATUS_OK)
+    warnUnlocked(result.statistics);
   watchInterrupts(api, session);
   moert_generate_options generate = {};
   generate.struct_bytes = sizeof(generate);
@@ -192,7 +249,10 @@ bool Runner::generate() {
   if (status == MOERT_STATUS_CANCELLED || result.generated.finish_reason == MOERT_FINISH_CANCELLED) {
     result.generated.finish_reason = outputFailed ? MOERT_FINISH_ERROR : MOERT_FINISH_CANCELLED;
     exitCode = outputFailed ? kExitFault : kExitDegraded;
-    return outputFailed ? printError("the output was refused: %s", strerror(errno)) : true;
+    // A row of logits that could not be written has been reported by its file.
+    if (outputErrno)
+      printError("the output was refused: %s", strerror(outputErrno));
+    return !outputFailed;
   }
   if (status != MOERT_STATUS_OK) {
     result.generated.finish_reason = MOERT_FINISH_ERROR;
@@ -220,6 +280,8 @@ int Runner::run() {
   // What the command line alone decides comes before anything is loaded.
   if (options.ids && !parseIds())
     return exitCode;
+  if (options.promptFile && !readPromptFile())
+    return exitCode;
   if (!load() || !open() || !readPrompt())
     return exitCode;
   bool generated = generate();
@@ -228,7 +290,8 @@ int Runner::run() {
     generated = false;
   }
   // A failed generation still gives its object: what was generated until then, and "error" as the reason.
-  bool reported = session == nullptr || report();
+  // A refused output has been reported, and nobody reads on.
+  bool reported = session == nullptr || outputErrno || report();
   return generated && reported ? exitCode : kExitFault;
 }
 

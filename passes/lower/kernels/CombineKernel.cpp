@@ -21,25 +21,22 @@ func::FuncOp buildCombine(KernelContext &context, ModuleOp module, StringRef nam
   Type rows = MemRefType::get({spec.maxTokens, spec.columns}, builder.getF32Type());
   Type pairs = MemRefType::get({spec.maxTokens * spec.topK, spec.columns}, builder.getF32Type());
   Type weights = MemRefType::get({spec.maxTokens, spec.topK}, builder.getF32Type());
-  return buildFloatKernel(context, module, name, {rows, pairs, weights, rows},
-                          [&](FloatBuilder &f, const FloatKernelArguments &a) {
-                            f.loop(a.tileBegin, a.tileEnd, 1, [&](Value token) {
-                              Value pair = f.multiply(token, spec.topK);
-                              SmallVector<Value, 8> weight;
-                              for (int64_t rank = 0; rank < spec.topK; ++rank)
-                                weight.push_back(f.load(a.memrefs[2], {token, f.index(rank)}));
-                              f.overVectors(spec.columns, [&](Value column, int64_t width) {
-                                Value sum;
-                                for (int64_t rank = 0; rank < spec.topK; ++rank) {
-                                  Value y = f.loadVector(a.memrefs[1], {f.add(pair, rank), column}, width);
-                                  Value w = f.splat(weight[rank], width);
-                                  sum = rank == 0 ? f.mulf(w, y) : f.fma(w, y, sum);
-                                }
-                                Value residual = f.loadVector(a.memrefs[0], {token, column}, width);
-                                f.storeVector(f.addf(residual, sum), a.memrefs[3], {token, column});
-                              });
-                            });
-                          });
+  return buildFloatKernel(
+      context, module, name, {rows, pairs, weights, rows}, [&](FloatBuilder &f, const FloatKernelArguments &a) {
+        f.loop(a.tileBegin, a.tileEnd, 1, [&](Value token) {
+          Value pair = f.multiply(token, spec.topK);
+          f.overVectors(spec.columns, [&](Value column, int64_t width) {
+            auto output = [&](Value rank) { return f.loadVector(a.memrefs[1], {f.add(pair, rank), column}, width); };
+            auto weight = [&](Value rank) { return f.splat(f.load(a.memrefs[2], {token, rank}), width); };
+            Value first = f.mulf(weight(f.index(0)), output(f.index(0)));
+            Value sum = f.loop(f.index(1), a.count, 1, first, [&](Value rank, ValueRange carried) {
+              return FloatBuilder::Values{f.fma(weight(rank), output(rank), carried[0])};
+            })[0];
+            Value residual = f.loadVector(a.memrefs[0], {token, column}, width);
+            f.storeVector(f.addf(residual, sum), a.memrefs[3], {token, column});
+          });
+        });
+      });
 }
 
 } // namespace moec

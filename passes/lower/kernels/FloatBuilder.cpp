@@ -243,7 +243,8 @@ func::FuncOp buildFloatKernel(KernelContext &context, ModuleOp module, StringRef
   FloatBuilder floats(builder, context.location);
   ValueRange arguments = entry->getArguments();
   size_t count = memrefs.size();
-  body(floats, {arguments.take_front(count), arguments[count + 1], arguments[count + 2], arguments[count + 3]});
+  body(floats, {arguments.take_front(count), arguments[count], arguments[count + 1], arguments[count + 2],
+                arguments[count + 3]});
   func::ReturnOp::create(builder, context.location);
   return function;
 }

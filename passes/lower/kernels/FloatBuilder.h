@@ -180,6 +180,8 @@ private:
 struct FloatKernelArguments {
   /// The memrefs, in the order of the spec.
   mlir::ValueRange memrefs;
+  /// The number of tokens; for router and combine the number of ranks in use.
+  mlir::Value count;
   /// Absolute position of token 0.
   mlir::Value position;
   mlir::Value tileBegin;

@@ -89,10 +89,11 @@ struct AttentionSpec {
 /// What a router makes of its logits before selecting.
 enum class RouterScore { none, softmax, sigmoid };
 
-/// Selects the topK largest scores, ties to the lowest index, in descending order. With renormalize the weights are
-/// divided by (their sum in rank order + renormEpsilon); then * factor when that is not 1. A NaN score ranks last; ids
-/// are distinct and in range whatever the logits. Memrefs: logits f32 [maxTokens][experts], ids i32 [maxTokens][topK],
-/// weights f32 [maxTokens][topK]. Tile: one token.
+/// Selects the K largest scores, ties to the lowest index, in descending order; 1 <= K <= topK stands in place of n.
+/// With renormalize the weights are divided by (the sum of those K in rank order + renormEpsilon); then * factor when
+/// that is not 1. Ranks from K on get id -1 and weight 0. A NaN score ranks last; the first K ids are distinct and in
+/// range whatever the logits. Memrefs: logits f32 [maxTokens][experts], ids i32 [maxTokens][topK], weights f32
+/// [maxTokens][topK]. Tile: one token.
 struct RouterSpec {
   int64_t maxTokens = 0;
   int64_t experts = 0;
@@ -103,9 +104,9 @@ struct RouterSpec {
   float factor = 1.0f;
 };
 
-/// out = residual + (w0*y0, then fma(wj, yj, acc) in rank order). Memrefs: residual f32 [maxTokens][columns], y f32
-/// [maxTokens * topK][columns], weights f32 [maxTokens][topK], out f32 [maxTokens][columns]; out may be residual.
-/// Tile: one token.
+/// out = residual + (w0*y0, then fma(wj, yj, acc) in rank order, j < K); 1 <= K <= topK stands in place of n. Memrefs:
+/// residual f32 [maxTokens][columns], y f32 [maxTokens * topK][columns], of which ranks from K on are not read, weights
+/// f32 [maxTokens][topK], out f32 [maxTokens][columns]; out may be residual. Tile: one token.
 struct CombineSpec {
   int64_t maxTokens = 0;
   int64_t columns = 0;

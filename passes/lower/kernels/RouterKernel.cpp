@@ -30,6 +30,7 @@ struct RouterEmitter {
   FloatBuilder &f;
   const RouterSpec &spec;
   Value logits, ids, weights;
+  Value ranks;  // ranks in use
   Value scores; // scratch f32 [experts]
   Value keys;   // scratch i32 [experts rounded up to 16]
 
@@ -114,7 +115,7 @@ struct RouterEmitter {
     else
       emitPointwise(token);
     emitKeys();
-    auto sum = f.loop(f.index(0), f.index(spec.topK), 1, f.constant(0.0f), [&](Value rank, ValueRange carried) {
+    auto sum = f.loop(f.index(0), ranks, 1, f.constant(0.0f), [&](Value rank, ValueRange carried) {
       Value id = emitBest();
       Value expert = f.i32ToIndex(id);
       Value weight = f.load(scores, {expert});
@@ -123,10 +124,14 @@ struct RouterEmitter {
       f.store(weight, weights, {token, rank});
       return FloatBuilder::Values{f.addf(carried[0], weight)};
     });
+    f.loop(ranks, f.index(spec.topK), 1, [&](Value rank) {
+      f.store(f.integerLike(f.i32(), -1), ids, {token, rank});
+      f.store(f.constant(0.0f), weights, {token, rank});
+    });
     if (!spec.renormalize && spec.factor == 1.0f)
       return;
     Value divisor = spec.renormEpsilon == 0.0f ? sum[0] : f.addf(sum[0], f.constant(spec.renormEpsilon));
-    f.loop(f.index(0), f.index(spec.topK), 1, [&](Value rank) {
+    f.loop(f.index(0), ranks, 1, [&](Value rank) {
       Value weight = f.load(weights, {token, rank});
       if (spec.renormalize)
         weight = f.divf(weight, divisor);
@@ -147,8 +152,14 @@ func::FuncOp buildRouterTopk(KernelContext &context, ModuleOp module, StringRef 
   Type memrefs[] = {logits, ids, weights};
   return buildFloatKernel(context, module, name, memrefs, [&](FloatBuilder &f, const FloatKernelArguments &a) {
     int64_t padded = (spec.experts + kFloatLanes - 1) / kFloatLanes * kFloatLanes;
-    RouterEmitter emitter{
-        f, spec, a.memrefs[0], a.memrefs[1], a.memrefs[2], f.scratch(padded, f.f32()), f.scratch(padded, f.i32())};
+    RouterEmitter emitter{f,
+                          spec,
+                          a.memrefs[0],
+                          a.memrefs[1],
+                          a.memrefs[2],
+                          a.count,
+                          f.scratch(padded, f.f32()),
+                          f.scratch(padded, f.i32())};
     f.loop(a.tileBegin, a.tileEnd, 1, [&](Value token) { emitter.emitToken(token); });
   });
 }

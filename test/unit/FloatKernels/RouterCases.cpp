@@ -33,11 +33,12 @@ std::vector<float> expectedScores(const float *logits, int64_t experts, score::K
   return scores;
 }
 
-void expectedSelection(std::vector<float> scores, int64_t topK, bool renormalize, float renormEpsilon, float factor,
+/// The first `used` ranks; the others stay as they are.
+void expectedSelection(std::vector<float> scores, int64_t used, bool renormalize, float renormEpsilon, float factor,
                        int32_t *ids, float *weights) {
   std::vector<char> taken(scores.size());
   float sum = 0.0f;
-  for (int64_t rank = 0; rank < topK; ++rank) {
+  for (int64_t rank = 0; rank < used; ++rank) {
     int64_t best = -1;
     for (int64_t i = 0; i < (int64_t)scores.size(); ++i) {
       if (taken[i])
@@ -52,7 +53,7 @@ void expectedSelection(std::vector<float> scores, int64_t topK, bool renormalize
     sum = sum + scores[best];
   }
   float divisor = renormEpsilon == 0.0f ? sum : sum + renormEpsilon;
-  for (int64_t rank = 0; rank < topK; ++rank) {
+  for (int64_t rank = 0; rank < used; ++rank) {
     weights[rank] = renormalize ? weights[rank] / divisor : weights[rank];
     weights[rank] = factor != 1.0f ? weights[rank] * factor : weights[rank];
   }
@@ -64,7 +65,7 @@ void unifyNan(std::vector<float> &values) {
     x = std::isnan(x) ? NAN : x;
 }
 
-void runRouter(const char *name, KernelFunction kernel, int64_t experts, int64_t topK, score::Kind kind,
+void runRouter(const char *name, KernelFunction kernel, int64_t experts, int64_t topK, int64_t used, score::Kind kind,
                bool renormalize, float renormEpsilon, float factor) {
   Runner runner(name);
   Random random(5);
@@ -77,12 +78,12 @@ void runRouter(const char *name, KernelFunction kernel, int64_t experts, int64_t
     logits[5 * experts + i] = i % 2 == 0 ? -0.0f : 0.0f;
     logits[6 * experts + i] = -200.0f * (float)i;
   }
-  std::vector<int32_t> ids((size_t)(kMaxTokens * topK), -1), expectedIds(ids.size());
-  std::vector<float> weights(ids.size()), expectedWeights(ids.size());
+  std::vector<int32_t> ids((size_t)(kMaxTokens * topK), 7), expectedIds(ids.size(), -1);
+  std::vector<float> weights(ids.size(), 7.0f), expectedWeights(ids.size());
   for (int64_t t = 0; t < kMaxTokens; ++t)
-    expectedSelection(expectedScores(&logits[t * experts], experts, kind), topK, renormalize, renormEpsilon, factor,
+    expectedSelection(expectedScores(&logits[t * experts], experts, kind), used, renormalize, renormEpsilon, factor,
                       &expectedIds[t * topK], &expectedWeights[t * topK]);
-  call(kernel, kMaxTokens, 0, 0, kMaxTokens, logits.data(), ids.data(), weights.data());
+  call(kernel, used, 0, 0, kMaxTokens, logits.data(), ids.data(), weights.data());
   unifyNan(weights);
   unifyNan(expectedWeights);
   runner.expectSame("ids", ids, expectedIds);
@@ -90,9 +91,9 @@ void runRouter(const char *name, KernelFunction kernel, int64_t experts, int64_t
   if (kind != score::softmax || !renormalize)
     return;
   double sum = 0; // weights of the plain token 0 against double arithmetic
-  for (int64_t rank = 0; rank < topK; ++rank)
+  for (int64_t rank = 0; rank < used; ++rank)
     sum += std::exp((double)logits[ids[rank]]);
-  for (int64_t rank = 0; rank < topK; ++rank)
+  for (int64_t rank = 0; rank < used; ++rank)
     runner.expectNear("weight", weights[rank], std::exp((double)logits[ids[rank]]) / sum, 1e-6);
 }
 
@@ -102,6 +103,8 @@ void runRouter(const char *name, KernelFunction kernel, int64_t experts, int64_t
 ROUTER_KERNELS(DECLARE)
 
 void runRouterCases() {
-#define ROUTER(name, experts, topK, kind, ...) runRouter(#name, name, experts, topK, score::kind, __VA_ARGS__);
+#define ROUTER(name, experts, topK, kind, ...)                                                                         \
+  for (int64_t used : {topK, (topK + 1) / 2, 1})                                                                       \
+    runRouter(#name, name, experts, topK, used, score::kind, __VA_ARGS__);
   ROUTER_KERNELS(ROUTER)
 }

@@ -5,6 +5,8 @@
 #include "test/unit/FloatKernels/Expected.h"
 #include "test/unit/FloatKernels/Runner.h"
 
+#include <algorithm>
+
 namespace {
 
 constexpr int64_t kTokens = 5;
@@ -125,21 +127,25 @@ void runQuantize(const char *name, KernelFunction kernel, int64_t columns, int64
   runner.expectSame("sums", sums, expectedSum);
 }
 
-void runCombine(const char *name, KernelFunction kernel, int64_t columns, int64_t topK) {
+void runCombine(const char *name, KernelFunction kernel, int64_t columns, int64_t topK, int64_t used) {
   Runner runner(name);
   Random random(4);
   std::vector<float> residual = random.values(kMaxTokens * columns), y = random.values(kMaxTokens * topK * columns);
   std::vector<float> weights = random.values(kMaxTokens * topK), out(residual.size()), expected(residual.size());
+  // What ranks that are not in use hold must not be read.
+  for (int64_t pair = 0; pair < kMaxTokens * topK; ++pair)
+    if (pair % topK >= used)
+      std::fill_n(&y[pair * columns], columns, NAN);
   for (int64_t t = 0; t < kTokens; ++t)
     for (int64_t i = 0; i < columns; ++i) {
       float sum = weights[t * topK] * y[t * topK * columns + i];
-      for (int64_t rank = 1; rank < topK; ++rank)
+      for (int64_t rank = 1; rank < used; ++rank)
         sum = std::fma(weights[t * topK + rank], y[(t * topK + rank) * columns + i], sum);
       expected[t * columns + i] = residual[t * columns + i] + sum;
     }
-  call(kernel, kTokens, 0, 0, kTokens, residual.data(), y.data(), weights.data(), out.data());
+  call(kernel, used, 0, 0, kTokens, residual.data(), y.data(), weights.data(), out.data());
   runner.expectSame("out", out, expected);
-  call(kernel, kTokens, 0, 0, kTokens, residual.data(), y.data(), weights.data(), residual.data());
+  call(kernel, used, 0, 0, kTokens, residual.data(), y.data(), weights.data(), residual.data());
   residual.resize(kTokens * columns);
   expected.resize(kTokens * columns);
   runner.expectSame("out in place", residual, expected);
@@ -160,6 +166,8 @@ void runRowCases() {
   NORM_KERNELS(NORM)
 #define QUANTIZE(name, ...) runQuantize(#name, name, __VA_ARGS__);
   QUANTIZE_KERNELS(QUANTIZE)
-#define COMBINE(name, ...) runCombine(#name, name, __VA_ARGS__);
+#define COMBINE(name, columns, topK)                                                                                   \
+  for (int64_t used : {topK, (topK + 1) / 2, 1})                                                                       \
+    runCombine(#name, name, columns, topK, used);
   COMBINE_KERNELS(COMBINE)
 }

@@ -36,8 +36,12 @@ static int32_t runLayer(moert_context *context, int32_t layer) {
   if (LayerHook hook = __atomic_load_n(&layerHook, __ATOMIC_SEQ_CST))
     if (int32_t status = hook(context, layer))
       return status;
-  for (int64_t t = 0; t < context->n; ++t)
+  int64_t used = context->experts_used;
+  for (int64_t t = 0; t < context->n; ++t) {
     route(arena.hidden[t][0], *reinterpret_cast<int32_t (*)[kTopK]>(arena.ids + t * kTopK));
+    for (int64_t r = used; r < kTopK; ++r)
+      arena.ids[t * kTopK + r] = -1;
+  }
   if (int32_t status = context->calls->begin_experts(context, layer, arena.ids, kTopK))
     return status;
   int32_t count;
@@ -47,7 +51,7 @@ static int32_t runLayer(moert_context *context, int32_t layer) {
   if (count < 0)
     return count;
   for (int64_t t = 0; t < context->n; ++t)
-    for (uint32_t r = 0; r < kTopK; ++r)
+    for (uint32_t r = 0; r < used; ++r)
       arena.hidden[t][0] += arena.products[t * kTopK + r] * (2 * r + 1);
   return 0;
 }
@@ -72,8 +76,11 @@ int32_t fake::feedEntry(moert_context *context) {
     for (int64_t q = 0; q <= position; ++q)
       if (q > position - window.window || q < window.sinks)
         h += static_cast<uint32_t>((q + 1) * slot(q));
-    state[0] = state[0] * 31 + static_cast<uint32_t>(context->tokens[t]);
-    arena.hidden[t][0] = h + state[0];
+    if (state) {
+      state[0] = state[0] * 31 + static_cast<uint32_t>(context->tokens[t]);
+      h += state[0];
+    }
+    arena.hidden[t][0] = h;
   }
   for (uint32_t layer = 0; layer < kLayers; ++layer)
     if (int32_t status = runLayer(context, static_cast<int32_t>(layer)))

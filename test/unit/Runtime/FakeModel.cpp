@@ -18,7 +18,8 @@ using namespace fake;
 
 //===--- reference ------------------------------------------------------------------------------------------------===//
 
-std::vector<std::vector<float>> fake::referenceLogits(const std::vector<int32_t> &ids, size_t window, size_t sinks) {
+std::vector<std::vector<float>> fake::referenceLogits(const std::vector<int32_t> &ids, size_t window, size_t sinks,
+                                                      uint32_t expertsUsed, bool hasState) {
   std::vector<std::vector<float>> rows;
   uint32_t state = 0;
   for (size_t p = 0; p < ids.size(); ++p) {
@@ -27,12 +28,12 @@ std::vector<std::vector<float>> fake::referenceLogits(const std::vector<int32_t>
       if (p - q < window || q < sinks)
         h += static_cast<uint32_t>((q + 1) * ids[q]);
     state = state * 31 + static_cast<uint32_t>(ids[p]);
-    h += state;
+    h += hasState ? state : 0;
     for (uint32_t layer = 0; layer < kLayers; ++layer) {
       int32_t experts[kTopK];
       route(h, experts);
       uint32_t sum = 0;
-      for (uint32_t r = 0; r < kTopK; ++r)
+      for (uint32_t r = 0; r < expertsUsed; ++r)
         sum += pairValue(expertWord(layer, experts[r]) * (kRecordBytes / 4), h, r) * (2 * r + 1);
       h += sum;
     }
@@ -77,7 +78,14 @@ static void setDescriptor(const PackOptions &options, const moepack_header &head
   d.head_rows = kHeadRows;
   d.hidden_offset = offsetof(Arena, hidden);
   d.logits_offset = offsetof(Arena, logits);
-  d.plan = {sizeof(Arena), kResidentBytes, options.kvBlockBytes, 64, kRecordBytes, options.layers * kExperts, kTopK, 0};
+  d.plan = {sizeof(Arena),
+            kResidentBytes,
+            options.kvBlockBytes,
+            options.stateBytes,
+            kRecordBytes,
+            options.layers * kExperts,
+            kTopK,
+            0};
   d.num_streamed_tables = 1;
   d.streamed_tables = tables;
   d.generation = {0, 1, 0, 1, kStopIds};

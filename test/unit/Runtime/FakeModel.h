@@ -24,6 +24,7 @@ constexpr bool kSanitized = false;
 struct PackOptions {
   uint64_t partBytes = 0;
   uint64_t kvBlockBytes = 256;
+  uint64_t stateBytes = 64;  /// 0 = no recurrent state
   uint32_t layers = kLayers; /// more layers than the entry functions use only make the pack larger
 };
 
@@ -40,7 +41,7 @@ void truncateFile(const std::string &path, uint64_t sizeBytes);
 
 /// What the model computes: logits of every token of `ids`, one row each.
 std::vector<std::vector<float>> referenceLogits(const std::vector<int32_t> &ids, size_t window = SIZE_MAX,
-                                                size_t sinks = 0);
+                                                size_t sinks = 0, uint32_t expertsUsed = kTopK, bool hasState = true);
 std::vector<int32_t> somePrompt(size_t count);
 
 const moert_api &api();

@@ -116,23 +116,4 @@ TEST(Pack, SeveralParts) {
   EXPECT_TRUE(has(openError(options(path), MOERT_STATUS_IO), "cannot open part 1 of"));
 }
 
-TEST(Pack, DescriptorWithOffset) {
-  PackLayout layout;
-  std::string path = makePack({}, &layout);
-  std::string command = "cd $(dirname " + path + ") && (head -c 12345 /dev/zero; cat fake.moepack; echo tail) > outer";
-  ASSERT_EQ(system(command.c_str()), 0);
-  int fd = open((path.substr(0, path.rfind('/')) + "/outer").c_str(), O_RDONLY);
-  moert_open_options given = options(path);
-  given.pack_path = nullptr;
-  given.pack_fd = fd;
-  given.pack_offset = 12345;
-  given.pack_bytes = layout.total;
-  api().close(openOrDie(given));
-  given.pack_bytes = layout.total - 1;
-  EXPECT_TRUE(has(openError(given, MOERT_STATUS_CORRUPT), "is truncated"));
-  given.pack_bytes = layout.total + 100;
-  EXPECT_TRUE(has(openError(given, MOERT_STATUS_INVALID_ARGUMENT), "does not lie in"));
-  close(fd);
-}
-
 } // namespace

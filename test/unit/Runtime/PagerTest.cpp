@@ -47,7 +47,7 @@ struct Waves {
 uint64_t runWaves(moert_model &model, Waves &w, int32_t layer, const std::vector<int32_t> &ids) {
   moert_error error = {};
   EXPECT_EQ(w.waves.begin(model.pager, moert_model_v1, layer, ids.data(), static_cast<int64_t>(ids.size() / kTopK),
-                          kTopK, &error),
+                          kTopK, kTopK, &error),
             MOERT_STATUS_OK)
       << error.message;
   std::vector<int32_t> seen;
@@ -165,7 +165,7 @@ TEST(Pager, RandomStepsKeepTheInvariants) {
       for (uint32_t i = 0; i < kTopK * (1 + random() % 3); ++i)
         ids.push_back(static_cast<int32_t>(random() % kExperts));
       ASSERT_EQ(w.waves.begin(model->pager, moert_model_v1, layer, ids.data(), static_cast<int64_t>(ids.size() / kTopK),
-                              kTopK, nullptr),
+                              kTopK, kTopK, nullptr),
                 MOERT_STATUS_OK);
       moert_wave wave = {};
       moert_status status = MOERT_STATUS_OK;

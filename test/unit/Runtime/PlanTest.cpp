@@ -70,6 +70,17 @@ TEST(Plan, UsesTheStoredDefaultBudget) {
   EXPECT_EQ(info.num_slots, 5u);
 }
 
+TEST(Plan, HalfOfTheContextIsHalfOfTheKvCache) {
+  makePack({.kvBlockBytes = 1 << 20});
+  moert_open_options given = options("");
+  moert_plan_info whole = {}, half = {};
+  ASSERT_EQ(planOf(given, whole), MOERT_STATUS_OK);
+  given.context = kContext / 2;
+  ASSERT_EQ(planOf(given, half), MOERT_STATUS_OK);
+  EXPECT_EQ(half.kv_bytes * 2, whole.kv_bytes);
+  EXPECT_EQ(whole.plan_bytes - half.plan_bytes, half.kv_bytes + whole.overhead_bytes - half.overhead_bytes);
+}
+
 TEST(Plan, NamesTheRangeOfEachOption) {
   makePack();
   moert_plan_info info = {};

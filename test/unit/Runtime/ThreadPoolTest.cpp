@@ -19,7 +19,8 @@ struct Pool {
     EXPECT_EQ(posix_memalign(&block, 64, sizeof(moert::HomeRange) * threads), 0);
     ranges = static_cast<moert::HomeRange *>(block);
     moert_error error = {};
-    EXPECT_EQ(pool.start(ledger, ranges, workers.data(), threads, &error), MOERT_STATUS_OK) << error.message;
+    EXPECT_EQ(pool.start(ledger, ranges, workers.data(), threads, moert::CpuSet{}, &error), MOERT_STATUS_OK)
+        << error.message;
   }
   ~Pool() {
     pool.stop(ledger);

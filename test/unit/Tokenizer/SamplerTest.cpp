@@ -55,6 +55,20 @@ TEST(Sampler, NumbersThatAreNoneLose) {
   EXPECT_EQ(sampleToken(logits.data(), 3, sampling(1), 0, scratch.data()), 0);
 }
 
+TEST(Sampler, MinPCutsWhatIsFarBelowTheLargest) {
+  // Shares of the largest: 1, 0.37, 0.14, 0.05.
+  std::vector<float> logits = {0.0f, 1.0f, 2.0f, -1.0f};
+  moert_sampler_options options = sampling(1);
+  options.min_p = 0.2f;
+  std::vector<double> share = frequencies(logits, options);
+  EXPECT_NEAR(share[2], 1 / (1 + std::exp(-1.0)), kTolerance);
+  EXPECT_EQ(share[0] + share[3], 0.0);
+  options.min_p = 1;
+  EXPECT_EQ(frequencies(logits, options)[2], 1.0);
+  options.min_p = 1.5f;
+  EXPECT_STREQ(checkSamplerOptions(options), "expects min_p between 0 and 1");
+}
+
 TEST(Sampler, FollowsTheDistribution) {
   std::vector<float> logits = {0.0f, 1.0f, 2.0f, -1.0f};
   for (float temperature : {0.5f, 1.0f, 2.0f}) {

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# RUN: %python %s
+"""Ctrl-C ends a generation cleanly with exit code 3, a second one the program; a closed pipe is one message."""
+import fcntl
+import json
+import os
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+from moectest import check, compiled, program
+
+prefix = compiled("int8")
+# Goes on until it is stopped: the seed meets no stop token before a pipe of one page is full.
+ENDLESS = [program("moe-run"), prefix + ".so", "--ids", "46,1316", "--on-full", "slide", "--max-tokens", "1000000",
+           "--temperature", "1", "--seed", "3", "--context", "256"]
+SET_PIPE_SIZE, PAGE = 1031, 4096
+
+
+def start(*flags):
+    """The program, once it has begun to write."""
+    process = subprocess.Popen([*ENDLESS, *flags], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    fcntl.fcntl(process.stdout.fileno(), SET_PIPE_SIZE, PAGE)
+    if "--json" not in flags:
+        check(select.select([process.stdout], [], [], 60)[0], "nothing was written")
+    return process
+
+
+def waiting_bytes(pipe):
+    return struct.unpack("i", fcntl.ioctl(pipe.fileno(), termios.FIONREAD, b"\0" * 4))[0]
+
+
+process = start()
+process.send_signal(signal.SIGINT)
+out, err = process.communicate(timeout=60)
+check(process.returncode == 3 and b"ended by cancelled" in err and out, f"{process.returncode}, {err!r}")
+check(b"error" not in err, f"a message beside the counters: {err!r}")
+
+process = start("--json")
+time.sleep(0.5)  # nothing tells from outside that it generates; before that the signal ends the program at once
+process.send_signal(signal.SIGINT)
+out, err = process.communicate(timeout=60)
+check(process.returncode in (3, -signal.SIGINT), f"{process.returncode}, {err!r}")
+if process.returncode == 3:
+    check(json.loads(out)["finish_reason"] == "cancelled", out[-300:])
+
+# With nobody who reads, the program waits in a write, where a cancel does not reach it.
+process = start()
+while waiting_bytes(process.stdout) < PAGE - 64:
+    check(process.poll() is None, "the generation ended by itself")
+    time.sleep(0.01)
+for _ in range(2):
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+check(process.wait(timeout=60) == -signal.SIGINT, f"the second interrupt ended it with {process.returncode}")
+
+process = start()
+os.read(process.stdout.fileno(), 1)
+process.stdout.close()
+err = process.stderr.read()
+check(process.wait(timeout=60) == 1, f"a closed pipe ended it with {process.returncode}")
+check(err == b"error: the output was refused: Broken pipe\n", f"{err!r}")
