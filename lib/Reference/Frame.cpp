@@ -219,14 +219,21 @@ llvm::Error Frame::normalize(FloatTensor &x, Value w, float eps, bool unitOffset
   return llvm::Error::success();
 }
 
-llvm::Error Frame::run(moe::RmsNormOp op) {
+template <typename NormOp> llvm::Expected<FloatTensor> Frame::normOf(NormOp op) {
   llvm::Expected<const FloatTensor *> x = get<FloatTensor>(op.getX());
   if (!x)
     return x.takeError();
   FloatTensor y = **x;
   if (llvm::Error error = normalize(y, op.getW(), op.getEps().convertToFloat(), op.getUnitOffset()))
-    return error;
-  set(op, std::move(y));
+    return std::move(error);
+  return y;
+}
+
+llvm::Error Frame::run(moe::RmsNormOp op) {
+  llvm::Expected<FloatTensor> y = normOf(op);
+  if (!y)
+    return y.takeError();
+  set(op, std::move(*y));
   return llvm::Error::success();
 }
 
@@ -249,16 +256,13 @@ llvm::Error Frame::run(moe::QuantizeActOp op) {
 }
 
 llvm::Error Frame::run(moe::NormQuantizeOp op) {
-  llvm::Expected<const FloatTensor *> x = get<FloatTensor>(op.getX());
-  if (!x)
-    return x.takeError();
-  FloatTensor y = **x;
-  if (llvm::Error error = normalize(y, op.getW(), op.getEps().convertToFloat(), op.getUnitOffset()))
-    return error;
-  llvm::Expected<ActTensor> q = quantize(y, op.getQ().getType());
+  llvm::Expected<FloatTensor> y = normOf(op);
+  if (!y)
+    return y.takeError();
+  llvm::Expected<ActTensor> q = quantize(*y, op.getQ().getType());
   if (!q)
     return q.takeError();
-  set(op.getY(), std::move(y));
+  set(op.getY(), std::move(*y));
   set(op.getQ(), std::move(*q));
   return llvm::Error::success();
 }

@@ -55,6 +55,8 @@ private:
   /// Sets both results of a router.
   template <typename OpType> llvm::Error setRouted(OpType op, const FloatTensor &logits);
   llvm::Error addTo(FloatTensor &y, mlir::Value residual);
+  /// The normalized rows of `op`, a moe.rms_norm or moe.norm_quantize.
+  template <typename NormOp> llvm::Expected<FloatTensor> normOf(NormOp op);
   llvm::Error normalize(FloatTensor &x, mlir::Value w, float eps, bool unitOffset);
   /// What each (token, rank) pair gets from its expert: [tokens * k, columns].
   llvm::Expected<FloatTensor> expertOutputs(mlir::moe::ExpertsOp op, const IntTensor &ids);
