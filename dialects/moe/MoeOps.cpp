@@ -151,14 +151,11 @@ LogicalResult ExpertsOp::verify() {
                            getIds().getType())))
     return failure();
   // (C3)
-  if (gate.getEncoding() != up.getEncoding())
-    return emitOpError("expects gate and up of one encoding, but got ") << gate << " and " << up;
-  if (failed(verifyEncodings(*this, x, gate)))
+  auto upInput = getXUp() ? cast<RankedTensorType>(getXUp().getType()) : x;
+  if (getXUp() && (upInput.getShape() != x.getShape() || upInput.getEncoding() == x.getEncoding()))
+    return emitOpError("expects x_up of the shape of x and in another encoding, but got ") << upInput << " and " << x;
+  if (failed(verifyEncodings(*this, x, gate)) || failed(verifyEncodings(*this, upInput, up)))
     return failure();
-  auto isInteger = [](Type type) { return moe::getQuant(type) && moe::getQuant(type).isInteger(); };
-  if (isInteger(gate) != isInteger(down))
-    return emitOpError("expects down to have integer codes if and only if gate has, but got ")
-           << down << " and " << gate;
   // (C4)
   if (getResidual() && getResidual().getType() != y)
     return emitOpError("expects a residual of type ") << y << ", but got " << getResidual().getType();

@@ -211,16 +211,19 @@ def Moe_RouteOp : Moe_Op<"route", [Pure]> {
   let assemblyFormat = "$logits attr-dict `:` type($logits) `->` type($weights) `,` type($ids)";
 }
 
-def Moe_ExpertsOp : Moe_Op<"experts", [Pure]> {
+def Moe_ExpertsOp : Moe_Op<"experts", [Pure, AttrSizedOperandSegments]> {
   let summary = "routed feed-forward network";
   let description = [{
     y[t] = (residual[t] +) Σ_j weights[t, j] · down_e( act(gate_e x[t]) ⊙ up_e x[t] ), e = ids[t, j], summed in rank order
-    by fma (rule N7). Shapes: x [T, H]; weights, ids [T, k]; gate, up [E, I, H]; down [E, H, I]; y [T, H]. With integer
-    weights x is int8-encoded and the hidden activation is quantized in groups of the down matrix.
+    by fma (rule N7). Shapes: x [T, H]; weights, ids [T, k]; gate, up [E, I, H]; down [E, H, I]; y [T, H]. A matrix
+    with integer codes reads an int8-encoded activation: gate reads x, up reads `x_up` where it is given (the same values
+    in another form, because the precision of up differs) and else x, down reads the hidden activation, quantized in its
+    groups.
 
     - (C1) gate and up are [E, I, H], down is [E, H, I], x and y are [T, H]
     - (C2) weights and ids are [T, k], k <= E
-    - (C3) gate and up have the same encoding; their codes are integers if and only if x is encoded, with the same group
+    - (C3) the codes of gate are integers if and only if x is encoded, with the same group; likewise up and `x_up`, or
+      up and x; `x_up` has the shape of x and another encoding
     - (C4) the residual has the type of y
 
     Example:
@@ -230,10 +233,11 @@ def Moe_ExpertsOp : Moe_Op<"experts", [Pure]> {
         tensor<16x256x128xf32> -> tensor<?x256xf32>
     ```
   }];
-  let arguments = (ins Moe_Activation:$x, Moe_Activation:$weights, TensorRankOf<[I32], [2]>:$ids, TensorRankOf<[F32], [3]>:$gate, TensorRankOf<[F32], [3]>:$up, TensorRankOf<[F32], [3]>:$down, Optional<Moe_Activation>:$residual, Moe_GluKindAttr:$glu);
+  let arguments = (ins Moe_Activation:$x, Moe_Activation:$weights, TensorRankOf<[I32], [2]>:$ids, TensorRankOf<[F32], [3]>:$gate, TensorRankOf<[F32], [3]>:$up, TensorRankOf<[F32], [3]>:$down, Optional<Moe_Activation>:$x_up, Optional<Moe_Activation>:$residual, Moe_GluKindAttr:$glu);
   let results = (outs Moe_Activation:$y);
   let assemblyFormat = [{
-    $x `,` $weights `,` $ids `,` $gate `,` $up `,` $down (`residual` `(` $residual^ `:` type($residual) `)`)? attr-dict
+    $x `,` $weights `,` $ids `,` $gate `,` $up `,` $down (`x_up` `(` $x_up^ `:` type($x_up) `)`)?
+    (`residual` `(` $residual^ `:` type($residual) `)`)? attr-dict
     `:` type($x) `,` type($weights) `,` type($ids) `,` type($gate) `,` type($up) `,` type($down) `->` type($y)
   }];
 }

@@ -84,7 +84,7 @@ static KindNeeds needsOf(Kind kind) {
   case Kind::route:
     return {1, 2, {"experts", "k", "score", "renormalize", "renorm_eps", "factor"}};
   case Kind::gate_up:
-    return {3, 1, {"inner", "hidden", "encoding", "down_group", "gate_offset", "up_offset", "top_k"}};
+    return {3, 1, {"inner", "hidden", "encoding", "up_encoding", "down_group", "gate_offset", "up_offset", "top_k"}};
   case Kind::down:
     return {3, 1, {"inner", "hidden", "encoding", "down_offset", "top_k"}};
   case Kind::combine:

@@ -114,11 +114,12 @@ def Rt_ComputeOp : Rt_Op<"compute", [AttrSizedOperandSegments]> {
     | rope_append | q, k, v, [q_norm, k_norm], cos, sin, window | kv | heads, kv_heads, qk_dim, v_dim, dim, eps, norms, elem, block_bytes |
     | attention | q, kv, window | o | heads, kv_heads, qk_dim, v_dim, scale, elem, block_bytes |
     | route | logits | ids, weights | experts, k, score, renormalize, renorm_eps, factor |
-    | gate_up | record, pairs, x or (codes, scales, sums) | h or (codes, scales, sums) | inner, hidden, encoding, down_group, gate_offset, up_offset, top_k |
+    | gate_up | record, pairs, x or (codes, scales, sums), [the same for up] | h or (codes, scales, sums) | inner, hidden, encoding, up_encoding, down_group, gate_offset, up_offset, top_k |
     | down | record, pairs, h or (codes, scales, sums) | y | inner, hidden, encoding, down_offset, top_k |
     | combine | residual, y, weights | x | k |
 
-    An encoding is `f32`, `f16`, `i8/G`, `i6/G`, `i4/G`, `i8m/G` or `i4m/G`; `down_group` is 0 where `down` is no integer.
+    An encoding is `f32`, `f16`, `i8/G`, `i6/G`, `i4/G`, `i8m/G` or `i4m/G`; `encoding` of gate_up is that of gate;
+    `down_group` is 0 where `down` is no integer. Up has activations of its own where it reads another form than gate.
 
     - (C1) the spec has every key of its kind
     - (C2) there are at least as many operands as the kind needs

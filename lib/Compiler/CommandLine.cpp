@@ -9,9 +9,11 @@
 #include "lib/Compiler/Evaluate.h"
 #include "lib/Compiler/Flags.h"
 #include "lib/Compiler/LinkStep.h"
+#include "lib/Compiler/PrecisionStep.h"
 #include "lib/Compiler/Report.h"
 #include "lib/Compiler/Targets.h"
 
+#include "lib/Quant/Presets.h"
 #include "lib/Support/Fault.h"
 #include "lib/Support/Files.h"
 #include "lib/Support/Sizes.h"
@@ -28,13 +30,14 @@ constexpr const char *kHelp = R"(moec: compiles Mixture-of-Experts language mode
 
 usage:
   moec compile MODEL --target T [flags] -o OUT      writes OUT.so, OUT.moepack, OUT.report.json
+  moec precision MODEL [flags] [-o FILE]            the precision of every tensor, as a file for --plan-precision
   moec report OUT.so [--json]                       memory plan and precision of a compiled model
   moec evaluate OUT.so (--text FILE | --ids FILE.json) [--window 512] [--reference REF.so] --json
   moec targets [--json]                             lists the names for --target
   moec synth CONFIG --seed N -o DIR [flags]         writes a checkpoint of random weights
   moec estimate CONFIG --target T [flags] [--json]  sizes and speed of a model from its config alone
 
-flags of compile:
+flags of compile (precision takes --target, --quant, --group, --plan-precision, --quant-*, --pack-size and --quiet):
   --target T[,T]        what to compile for, see 'moec targets'; several share one pack where the layout is the same.
                         NAME@linux-gnu or NAME@android chooses the platform of an ARM64 target
   --quant PRESET        f32, f16, int8, int6, int4, int8m, int4m or mixed (default): weights
@@ -45,6 +48,10 @@ flags of compile:
   --context N           positions of a session; default: what the model was made for
   --chunk N             most tokens in one step of prefill; default 64
   --memory SIZE         default budget stored in the .so; default: everything resident
+  --plan-precision FILE precision by rule and by tensor, see 'moec precision' and docs/precision.md
+  --quant-role R=E      encoding E for role R, or for some layers: expert_down@0-3=i8/32; may be repeated
+  --quant-tensor G=E    encoding E for tensors whose name matches the glob G; may be repeated
+  --pack-size SIZE      chooses the most precise encodings with which the pack has at most SIZE
   --pack FILE           path of the pack; default OUT.moepack
   --part-size SIZE      cuts the pack into parts of at most SIZE
   --ndk DIR             Android targets: link against the libraries of this NDK (API 28 or later); default: stubs
@@ -99,6 +106,47 @@ Flag fromFlag(CompileOptions &options) {
           }};
 }
 
+Flag presetFlag(std::string &quant) {
+  return {"--quant", 1, [&quant](llvm::ArrayRef<llvm::StringRef> values) -> llvm::Error {
+            quant = values[0].str();
+            return checkPreset(quant);
+          }};
+}
+
+/// --quant-role and --quant-tensor.
+Flag ruleFlag(const char *name, bool isTensor, std::vector<PrecisionRule> &rules) {
+  return {name, 1,
+          [=, &rules](llvm::ArrayRef<llvm::StringRef> values) -> llvm::Error {
+            auto rule = parseRuleFlag(name, values[0], isTensor);
+            if (!rule)
+              return rule.takeError();
+            rules.push_back(std::move(*rule));
+            return llvm::Error::success();
+          },
+          /*isRepeatable=*/true};
+}
+
+/// The flags beside --quant and --group that say how precise the weights are.
+void addPrecisionFlags(std::vector<Flag> &flags, CompileOptions &options) {
+  flags.push_back(text("--plan-precision", options.planFile));
+  flags.push_back(ruleFlag("--quant-role", /*isTensor=*/false, options.rules));
+  flags.push_back(ruleFlag("--quant-tensor", /*isTensor=*/true, options.rules));
+  flags.push_back(size("--pack-size", [&options](uint64_t value) { options.packBytes = value; }));
+}
+
+llvm::Error checkPrecision(const CompileOptions &options) {
+  if (options.packBytes && !options.quant.empty())
+    return fault("--pack-size chooses the precision and --quant " + options.quant + " gives it: leave one of them out");
+  const char *given = !options.planFile.empty() ? "--plan-precision"
+                      : options.packBytes       ? "--pack-size"
+                      : !options.rules.empty()  ? "--quant-role or --quant-tensor"
+                                                : nullptr;
+  if (options.from && given)
+    return fault(llvm::Twine(given) + " is given, but the precision stands in the file of --from: leave the flag out, "
+                                      "or compile from the model");
+  return llvm::Error::success();
+}
+
 llvm::Error checkCompile(const CompileOptions &options, const std::vector<std::string> &positional) {
   if (options.from && !positional.empty())
     return fault("--from takes no MODEL, but got '" + positional[0] + "'");
@@ -125,12 +173,20 @@ llvm::Error checkCompile(const CompileOptions &options, const std::vector<std::s
     return fault("--from takes neither --random-weights nor --tokenizer: the file records the source of the weights");
   if (!options.isRandom && !options.tokenizer.empty())
     return fault("--tokenizer goes with --random-weights; a checkpoint has its own");
+  if (llvm::Error error = checkPrecision(options))
+    return error;
   if (options.chunk && options.context && *options.chunk > *options.context)
     return fault("--chunk is " + llvm::Twine(*options.chunk) + ", expects at most --context " +
                  llvm::Twine(*options.context));
   if (options.sinks && !options.window && !options.from)
     return fault("--sinks needs --window: without one every position is seen");
   return llvm::Error::success();
+}
+
+std::vector<std::string> splitTargets(llvm::StringRef targets) {
+  llvm::SmallVector<llvm::StringRef> names;
+  targets.split(names, ',', -1, /*KeepEmpty=*/false);
+  return std::vector<std::string>(names.begin(), names.end());
 }
 
 int runCompile(llvm::ArrayRef<llvm::StringRef> words, llvm::StringRef program) {
@@ -157,10 +213,7 @@ int runCompile(llvm::ArrayRef<llvm::StringRef> words, llvm::StringRef program) {
   if (seed && !options.isRandom)
     return fail(kWrongUsage, fault("--seed goes with --random-weights"));
   options.seed = seed.value_or(0);
-  llvm::SmallVector<llvm::StringRef> names;
-  llvm::StringRef(targets).split(names, ',', -1, /*KeepEmpty=*/false);
-  for (llvm::StringRef name : names)
-    options.targets.push_back(name.str());
+  options.targets = splitTargets(targets);
   if (llvm::Error error = checkCompile(options, positional))
     return fail(kWrongUsage, std::move(error));
   if (!positional.empty())
@@ -168,6 +221,44 @@ int runCompile(llvm::ArrayRef<llvm::StringRef> words, llvm::StringRef program) {
   if (llvm::Error error = compile(options, llvm::sys::path::parent_path(program), llvm::errs()))
     return fail(kInputAtFault, std::move(error));
   return 0;
+}
+
+int runPrecision(llvm::ArrayRef<llvm::StringRef> words) {
+  CompileOptions options;
+  std::vector<std::string> positional;
+  std::string targets = "host", output;
+  std::vector<Flag> flags = {text("--target", targets), presetFlag(options.quant),
+                             choice("--group", "auto|32|64|128", options.group), text("-o", output),
+                             flag("--quiet", options.isQuiet)};
+  addPrecisionFlags(flags, options);
+  llvm::Error error = readFlags(words, flags, positional);
+  if (!error && positional.size() != 1)
+    error = fault("precision expects one MODEL, but got " + llvm::Twine(positional.size()));
+  if (!error)
+    error = checkPrecision(options);
+  options.targets = splitTargets(targets);
+  for (const std::string &name : options.targets)
+    if (!error)
+      if (auto target = lookupTarget(name); !target)
+        error = fault("--target " + llvm::toString(target.takeError()));
+  if (!error && options.targets.empty())
+    error = fault("--target is empty, expects names of 'moec targets'");
+  if (error)
+    return fail(kWrongUsage, std::move(error));
+  options.model = positional[0];
+  auto plan = planPrecision(options, llvm::errs());
+  if (!plan)
+    return fail(kInputAtFault, plan.takeError());
+  if (output.empty()) {
+    llvm::outs() << *plan;
+    return 0;
+  }
+  OutputTransaction outputs;
+  auto file = outputs.add(output);
+  error = file ? (*file)->write(*plan) : file.takeError();
+  if (!error)
+    error = outputs.commit();
+  return error ? fail(kInputAtFault, std::move(error)) : 0;
 }
 
 int runReport(llvm::ArrayRef<llvm::StringRef> words) {
@@ -268,21 +359,25 @@ int fail(int code, llvm::Error error) {
 
 std::vector<Flag> modelFlags(CompileOptions &options) {
   constexpr uint64_t kMaxContext = uint64_t(1) << 22, kMaxChunk = 4096;
-  return {choice("--quant", "f32|f16|int8|int6|int4|int8m|int4m|mixed", options.quant),
-          choice("--group", "auto|32|64|128", options.group),
-          choice("--kv", "f32|f16|int8|int4", options.kv),
-          number("--context", 1, kMaxContext, [&options](uint64_t value) { options.context = value; }),
-          number("--window", 1, kMaxContext, [&options](uint64_t value) { options.window = value; }),
-          number("--sinks", 0, kMaxContext, [&options](uint64_t value) { options.sinks = value; }),
-          number("--chunk", 1, kMaxChunk, [&options](uint64_t value) { options.chunk = value; }),
-          size("--memory", [&options](uint64_t value) { options.memoryBytes = value; })};
+  std::vector<Flag> flags = {
+      presetFlag(options.quant),
+      choice("--group", "auto|32|64|128", options.group),
+      choice("--kv", "f32|f16|int8|int4", options.kv),
+      number("--context", 1, kMaxContext, [&options](uint64_t value) { options.context = value; }),
+      number("--window", 1, kMaxContext, [&options](uint64_t value) { options.window = value; }),
+      number("--sinks", 0, kMaxContext, [&options](uint64_t value) { options.sinks = value; }),
+      number("--chunk", 1, kMaxChunk, [&options](uint64_t value) { options.chunk = value; }),
+      size("--memory", [&options](uint64_t value) { options.memoryBytes = value; })};
+  addPrecisionFlags(flags, options);
+  return flags;
 }
 
 int runCommandLine(int argc, char **argv) {
   std::vector<llvm::StringRef> words(argv + 1, argv + argc);
   llvm::ArrayRef<llvm::StringRef> rest = words;
   if (words.empty())
-    return fail(kWrongUsage, fault("a command is missing: compile, report, evaluate, targets, synth or estimate"));
+    return fail(kWrongUsage,
+                fault("a command is missing: compile, precision, report, evaluate, targets, synth or estimate"));
   if (llvm::any_of(words, [](llvm::StringRef word) { return word == "--help" || word == "-h"; }) ||
       words[0] == "help") {
     llvm::outs() << kHelp;
@@ -295,6 +390,8 @@ int runCommandLine(int argc, char **argv) {
   rest = rest.drop_front();
   if (words[0] == "compile")
     return runCompile(rest, llvm::sys::fs::getMainExecutable(argv[0], reinterpret_cast<void *>(&runCommandLine)));
+  if (words[0] == "precision")
+    return runPrecision(rest);
   if (words[0] == "report")
     return runReport(rest);
   if (words[0] == "evaluate")
@@ -306,7 +403,7 @@ int runCommandLine(int argc, char **argv) {
   if (words[0] == "estimate")
     return runEstimate(rest);
   return fail(kWrongUsage, fault("unknown command '" + words[0] +
-                                 "'; valid commands are compile, report, evaluate, targets, "
+                                 "'; valid commands are compile, precision, report, evaluate, targets, "
                                  "synth, estimate"));
 }
 

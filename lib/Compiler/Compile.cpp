@@ -6,6 +6,7 @@
 #include "lib/Compiler/LinkStep.h"
 #include "lib/Compiler/ModuleFiles.h"
 #include "lib/Compiler/PackStep.h"
+#include "lib/Compiler/PrecisionStep.h"
 #include "lib/Compiler/RandomModels.h"
 #include "lib/Compiler/RunFolder.h"
 
@@ -16,6 +17,7 @@
 #include "lib/Support/Files.h"
 #include "lib/Support/Sizes.h"
 #include "passes/lower/LLVMPipeline.h"
+#include "passes/quantize/PrecisionRecord.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/MLIRContext.h"
@@ -58,6 +60,7 @@ public:
 
   llvm::Error run();
   llvm::Error plan(llvm::function_ref<llvm::Error(ModuleOp)> inspect);
+  llvm::Expected<std::string> planPrecision();
 
 private:
   /// One target's way through the steps.
@@ -74,6 +77,8 @@ private:
   llvm::Expected<Checkpoint> openModel();
   llvm::Expected<OwningOpRef<ModuleOp>> importModel(const TargetDescription &target);
   llvm::Expected<Build> resume();
+  /// A build for each target, at the end of the import step.
+  llvm::Expected<std::vector<Build>> begin();
   llvm::Error runPasses(Build &build, Phase phase);
   llvm::Error emit(Build &build);
   llvm::Error writeStep(const Build &build, Phase phase);
@@ -129,6 +134,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> Compiler::importModel(const TargetDescript
     return module.takeError();
   recordOptions(**module, options);
   recordTarget(**module, target);
+  moe::setRules(**module, options.rules);
   return module;
 }
 
@@ -305,6 +311,36 @@ llvm::Error Compiler::packAndLink(std::vector<Build> &builds) {
   return llvm::Error::success();
 }
 
+llvm::Expected<std::vector<Compiler::Build>> Compiler::begin() {
+  std::vector<TargetDescription> targets;
+  for (const std::string &name : options.targets) {
+    auto target = lookupTarget(name);
+    if (!target)
+      return target.takeError();
+    targets.push_back(std::move(*target));
+  }
+  say("import", options.model);
+  auto module = importModel(targets.front());
+  if (!module)
+    return module.takeError();
+  std::vector<Build> builds;
+  SmallVector<ModuleOp> modules;
+  for (size_t index = 0; index < targets.size(); ++index) {
+    Build build;
+    build.module = (*module)->clone();
+    recordTarget(*build.module, targets[index]);
+    build.prefix = options.output + (targets.size() > 1 ? "." + options.targets[index] : "");
+    modules.push_back(*build.module);
+    builds.push_back(std::move(build));
+  }
+  if (options.packBytes) {
+    say("quantize", "precision for a pack of at most " + formatSize(*options.packBytes));
+    if (llvm::Error error = fitPackSize(modules, options))
+      return std::move(error);
+  }
+  return builds;
+}
+
 llvm::Error Compiler::run() {
   std::vector<Build> builds;
   if (options.from) {
@@ -312,25 +348,8 @@ llvm::Error Compiler::run() {
     if (!build)
       return build.takeError();
     builds.push_back(std::move(*build));
-  } else {
-    std::vector<TargetDescription> targets;
-    for (const std::string &name : options.targets) {
-      auto target = lookupTarget(name);
-      if (!target)
-        return target.takeError();
-      targets.push_back(std::move(*target));
-    }
-    say("import", options.model);
-    auto module = importModel(targets.front());
-    if (!module)
-      return module.takeError();
-    for (size_t index = 0; index < targets.size(); ++index) {
-      Build build;
-      build.module = (*module)->clone();
-      recordTarget(*build.module, targets[index]);
-      build.prefix = options.output + (targets.size() > 1 ? "." + options.targets[index] : "");
-      builds.push_back(std::move(build));
-    }
+  } else if (llvm::Error error = begin().moveInto(builds)) {
+    return error;
   }
   if (isWanted(Phase::Link))
     for (Build &build : builds) {
@@ -360,26 +379,44 @@ llvm::Error Compiler::run() {
 
 llvm::Error Compiler::plan(llvm::function_ref<llvm::Error(ModuleOp)> inspect) {
   isPlanOnly = true;
-  auto target = lookupTarget(options.targets.front());
-  if (!target)
-    return target.takeError();
-  auto module = importModel(*target);
-  if (!module)
-    return module.takeError();
-  Build build;
-  build.module = std::move(*module);
+  auto builds = begin();
+  if (!builds)
+    return builds.takeError();
   for (Phase phase : {Phase::Import, Phase::Graph, Phase::Quantize, Phase::Fuse, Phase::Plan})
-    if (llvm::Error error = runPasses(build, phase))
+    if (llvm::Error error = runPasses(builds->front(), phase))
       return error;
-  return inspect(*build.module);
+  return inspect(*builds->front().module);
 }
 
 llvm::Error planRandomModel(const CompileOptions &options, llvm::function_ref<llvm::Error(ModuleOp)> inspect) {
-  return Compiler(options, "", llvm::nulls()).plan(inspect);
+  CompileOptions complete = options;
+  if (llvm::Error error = readPlanFile(complete))
+    return error;
+  return Compiler(complete, "", llvm::nulls()).plan(inspect);
+}
+
+llvm::Expected<std::string> Compiler::planPrecision() {
+  auto builds = begin();
+  if (!builds)
+    return builds.takeError();
+  for (Phase phase : {Phase::Import, Phase::Graph, Phase::Quantize})
+    if (llvm::Error error = runPasses(builds->front(), phase))
+      return std::move(error);
+  return writePlanOf(*builds->front().module);
 }
 
 llvm::Error compile(const CompileOptions &options, llvm::StringRef programFolder, llvm::raw_ostream &progress) {
-  return Compiler(options, programFolder, progress).run();
+  CompileOptions complete = options;
+  if (llvm::Error error = readPlanFile(complete))
+    return error;
+  return Compiler(complete, programFolder, progress).run();
+}
+
+llvm::Expected<std::string> planPrecision(const CompileOptions &options, llvm::raw_ostream &progress) {
+  CompileOptions complete = options;
+  if (llvm::Error error = readPlanFile(complete))
+    return std::move(error);
+  return Compiler(complete, "", progress).planPrecision();
 }
 
 } // namespace moec

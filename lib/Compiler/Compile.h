@@ -22,6 +22,10 @@ llvm::Error compile(const CompileOptions &options, llvm::StringRef programFolder
 /// them, but with source hashes of zero. Writes nothing; `inspect` gets the planned module.
 llvm::Error planRandomModel(const CompileOptions &options, llvm::function_ref<llvm::Error(mlir::ModuleOp)> inspect);
 
+/// The precision plan (docs/precision.md) of `options.model` as JSON, from the steps import to quantize. Writes
+/// nothing.
+llvm::Expected<std::string> planPrecision(const CompileOptions &options, llvm::raw_ostream &progress);
+
 } // namespace moec
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef LIB_COMPILER_COMPILEOPTIONS_H
 #define LIB_COMPILER_COMPILEOPTIONS_H
 
+#include "lib/Quant/PrecisionRules.h"
 #include "passes/Pipelines.h"
 
 #include <cstdint>
@@ -21,6 +22,9 @@ struct CompileOptions {
   std::string tokenizer; ///< tokenizer.json for generated weights; empty: that of the folder, or the bytes
   std::vector<std::string> targets;
   std::string quant, group, kv;
+  std::string planFile;              ///< --plan-precision
+  std::vector<PrecisionRule> rules;  ///< those of the plan file, then those of the command line
+  std::optional<uint64_t> packBytes; ///< --pack-size: the precision follows from it
   std::optional<uint64_t> context, memoryBytes, chunk;
   std::optional<uint64_t> window, sinks;
   std::optional<Phase> to, from;

@@ -28,7 +28,7 @@ llvm::Error readFlags(llvm::ArrayRef<llvm::StringRef> words, llvm::ArrayRef<Flag
         known.push_back(candidate.name);
       return fault("unknown flag " + name + "; valid flags are " + llvm::join(known, ", "));
     }
-    if (!seen.insert(name).second)
+    if (!seen.insert(name).second && !flag->isRepeatable)
       return fault(name + " is given twice");
     std::vector<llvm::StringRef> values;
     if (word.contains('=') && word.starts_with("--"))

@@ -20,6 +20,7 @@ struct Flag {
   const char *name; ///< "--quant"
   unsigned numValues;
   std::function<llvm::Error(llvm::ArrayRef<llvm::StringRef>)> set;
+  bool isRepeatable = false; ///< may stand several times; `set` is called for each
 };
 
 /// Reads `words`; words that are not flags go to `positional`. `--flag=value` is the same as `--flag value`.

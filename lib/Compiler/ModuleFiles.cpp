@@ -103,12 +103,16 @@ void recordOptions(ModuleOp module, const CompileOptions &options) {
   auto put = [&](llvm::StringRef key, llvm::StringRef value) {
     entries.push_back(builder.getNamedAttr(key, builder.getStringAttr(value)));
   };
-  std::string quant = options.quant.empty() ? "mixed" : options.quant;
+  // A size as the target starts from int8 everywhere.
+  std::string quant = !options.quant.empty() ? options.quant : options.packBytes ? "int8" : "mixed";
   put("quant", quant);
   put("group", options.group.empty() ? "auto" : options.group);
   put("kv", !options.kv.empty() ? options.kv : quant == "f32" || quant == "f16" ? quant : "int8");
   entries.push_back(builder.getNamedAttr(
       "memory_bytes", builder.getI64IntegerAttr(static_cast<int64_t>(options.memoryBytes.value_or(0)))));
+  if (options.packBytes)
+    entries.push_back(
+        builder.getNamedAttr("pack_size_bytes", builder.getI64IntegerAttr(static_cast<int64_t>(*options.packBytes))));
   module->setAttr("moe.options", builder.getDictionaryAttr(entries));
 }
 

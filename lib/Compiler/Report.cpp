@@ -7,33 +7,86 @@
 #include "lib/Compiler/PackStep.h"
 
 #include "dialects/moe/MoeDialect.h"
+#include "lib/Quant/PrecisionFile.h"
 #include "lib/Support/Fault.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/Sizes.h"
 
+#include "llvm/Support/Format.h"
+
+#include <cmath>
 #include <map>
 
 using namespace mlir;
 
 namespace moec {
 
-/// Bits that a weight of each role has on average, and how many values there are.
-static JsonArray describePrecision(ModuleOp module) {
-  struct Sum {
-    std::string encoding;
-    int64_t values = 0;
-  };
-  std::map<std::string, Sum> byRole;
+namespace {
+/// Weights of one role in one encoding.
+struct PrecisionSum {
+  std::vector<int64_t> layers; ///< ascending; empty outside layers
+  int64_t values = 0;
+  double bits = 0;
+};
+struct PrecisionTotals {
+  std::map<std::pair<std::string, std::string>, PrecisionSum> sums; ///< by role and encoding
+  int64_t values = 0;
+  double bits = 0;
+};
+} // namespace
+
+static PrecisionTotals sumPrecision(ModuleOp module) {
+  PrecisionTotals totals;
   for (auto weight : module.getOps<moe::WeightOp>()) {
-    Sum &sum = byRole[moe::stringifyRole(weight.getRole()).str()];
+    RankedTensorType type = weight.getTensorType();
     // The plan has stored every weight, so each encoding has a name.
-    sum.encoding = nameOf(llvm::cantFail(moe::encodingOf(weight.getQuant())));
-    sum.values += weight.getTensorType().getNumElements();
+    Encoding encoding = llvm::cantFail(moe::encodingOf(weight.getQuant()));
+    PrecisionSum &sum = totals.sums[{moe::stringifyRole(weight.getRole()).str(), nameOf(encoding)}];
+    double bits = bitsPerWeight(encoding, type.getShape().back()) * static_cast<double>(type.getNumElements());
+    if (int64_t layer = weight.getLayer(); layer >= 0 && (sum.layers.empty() || sum.layers.back() != layer))
+      sum.layers.push_back(layer);
+    sum.values += type.getNumElements();
+    sum.bits += bits;
+    totals.values += type.getNumElements();
+    totals.bits += bits;
   }
-  JsonArray roles;
-  for (const auto &[role, sum] : byRole)
-    roles.push_back(JsonObject().set("role", role).set("encoding", sum.encoding).set("weights", sum.values));
-  return roles;
+  return totals;
+}
+
+static double average(double bits, int64_t values) {
+  // Three digits: the exact value is a quotient of sums that nobody needs.
+  return values ? std::round(bits / static_cast<double>(values) * 1000) / 1000 : 0;
+}
+
+static JsonArray describePrecision(const PrecisionTotals &totals) {
+  JsonArray entries;
+  for (const auto &[key, sum] : totals.sums) {
+    std::vector<int64_t> layers = sum.layers;
+    llvm::sort(layers);
+    layers.erase(llvm::unique(layers), layers.end());
+    entries.push_back(JsonObject()
+                          .set("role", key.first)
+                          .set("encoding", key.second)
+                          .set("layers", formatNumbers(layers))
+                          .set("weights", sum.values)
+                          .set("bits_per_weight", average(sum.bits, sum.values)));
+  }
+  return entries;
+}
+
+/// Bytes of expert records and page slots that hold no weights.
+static JsonObject describePadding(const PackPlan &pack) {
+  uint64_t pages = 0, slots = 0;
+  for (const PackRecord &record : pack.records()) {
+    if (record.record.kind != MOEPACK_RECORD_EXPERT)
+      continue;
+    uint64_t weights = 0;
+    for (size_t tensor : record.tensors)
+      weights += pack.tensors()[tensor].bytes;
+    pages += record.record.bytes - weights;
+    slots += pack.expertRecordBytes() - record.record.bytes;
+  }
+  return JsonObject().set("record_bytes", pages).set("slot_bytes", slots);
 }
 
 std::string writeReport(ModuleOp module, const PackPlan &pack, const moert_plan_info &plan,
@@ -46,6 +99,9 @@ std::string writeReport(ModuleOp module, const PackPlan &pack, const moert_plan_
       .set("state", plan.state_bytes)
       .set("code", plan.code_bytes)
       .set("overhead", plan.overhead_bytes);
+  PrecisionTotals precision = sumPrecision(module);
+  auto rules = module->getAttrOfType<ArrayAttr>("moe.precision");
+  uint64_t numRules = rules ? rules.size() : 0;
   JsonObject report;
   report.set("schema_version", 1)
       .set("compiler", compilerVersion())
@@ -69,8 +125,41 @@ std::string writeReport(ModuleOp module, const PackPlan &pack, const moert_plan_
       .set("pack_bytes", pack.header().total_bytes)
       .set("plan_id", pack.planId().toHex())
       .set("joins_per_token", cast<IntegerAttr>(module->getAttr("rt.joins_per_token")).getInt())
-      .set("precision", describePrecision(module));
+      .set("bits_per_weight", average(precision.bits, precision.values))
+      .set("precision", describePrecision(precision))
+      .set("precision_rules", numRules)
+      .set("padding", describePadding(pack));
   return writeJson(std::move(report));
+}
+
+/// Reports of an older compiler lack some of the members; what is there is shown.
+static void formatPrecision(const JsonObject &report, llvm::raw_ostream &stream) {
+  auto real = [](const JsonObject &object, llvm::StringRef key) {
+    const Json *value = object.find(key);
+    return llvm::format("%.3f", value ? value->asDouble().value_or(0) : 0.0);
+  };
+  auto text = [](const JsonObject &object, llvm::StringRef key) {
+    const Json *value = object.find(key);
+    return value && value->asString() ? *value->asString() : std::string();
+  };
+  auto count = [](const JsonObject &object, llvm::StringRef key) {
+    const Json *value = object.find(key);
+    return value ? value->asUint64().value_or(0) : 0;
+  };
+  if (const Json *padding = report.find("padding"); padding && padding->asObject())
+    stream << "padding of expert records to pages " << formatSize(count(*padding->asObject(), "record_bytes"))
+           << ", of page slots to the largest record " << formatSize(count(*padding->asObject(), "slot_bytes")) << "\n";
+  const Json *entries = report.find("precision");
+  if (!entries || !entries->asArray())
+    return;
+  stream << "precision, " << real(report, "bits_per_weight") << " bits per weight on average, scales included\n";
+  for (const Json &member : *entries->asArray())
+    if (const JsonObject *entry = member.asObject()) {
+      std::string layers = text(*entry, "layers");
+      stream << "  " << llvm::left_justify(text(*entry, "role"), 14) << llvm::left_justify(text(*entry, "encoding"), 8)
+             << real(*entry, "bits_per_weight") << " bits, " << count(*entry, "weights") << " weights"
+             << (layers.empty() ? "" : ", layers " + layers) << "\n";
+    }
 }
 
 llvm::Expected<std::string> formatReport(llvm::StringRef json) {
@@ -108,16 +197,7 @@ llvm::Expected<std::string> formatReport(llvm::StringRef json) {
          << show("expert_records") << " expert records of " << size(report->find("expert_record_bytes")) << ")\n";
   stream << "pack " << size(report->find("pack_bytes")) << ", joins per decoded token " << show("joins_per_token")
          << "\n";
-  if (const Json *roles = report->find("precision"); roles && roles->asArray()) {
-    stream << "precision by role\n";
-    for (const Json &role : *roles->asArray())
-      if (const JsonObject *entry = role.asObject())
-        if (const Json *name = entry->find("role"), *encoding = entry->find("encoding"),
-            *weights = entry->find("weights");
-            name && encoding && weights && name->asString() && encoding->asString())
-          stream << "  " << llvm::left_justify(*name->asString(), 14) << llvm::left_justify(*encoding->asString(), 8)
-                 << weights->asUint64().value_or(0) << " weights\n";
-  }
+  formatPrecision(*report, stream);
   return text;
 }
 

@@ -308,7 +308,7 @@ Value GraphBuilder::experts(uint64_t index, Value x) {
   Value gate = param(prefix + "experts.gate"), up = param(prefix + "experts.up");
   Value down = param(prefix + "experts.down");
   return moe::ExpertsOp::create(builder, loc, x.getType(), x, route.getWeights(), route.getIds(), gate, up, down,
-                                /*residual=*/Value(),
+                                /*x_up=*/Value(), /*residual=*/Value(),
                                 moe::GluKindAttr::get(builder.getContext(), moe::GluKind::swiglu));
 }
 

@@ -136,6 +136,15 @@ static float activate(float gate, moe::GluKind kind) {
 
 namespace {
 
+/// The activation that a matrix of the experts reads: codes or floats, one of them.
+struct ExpertInput {
+  const ActTensor *codes = nullptr;
+  const FloatTensor *floats = nullptr;
+
+  int64_t rows() const { return codes ? codes->rows : floats->numRows(); }
+  int64_t columns() const { return codes ? codes->columns : floats->rowSize(); }
+};
+
 /// The tokens of one expert: x gathered, through gate, up, activation and down.
 struct ExpertRun {
   SharedMatrix gate, up, down;
@@ -151,9 +160,13 @@ struct ExpertRun {
     w.multiply(x, y.values.data());
     return y;
   }
+  static FloatTensor multiply(const ExpertInput &x, llvm::ArrayRef<int64_t> rows, const Matrix &w) {
+    return x.codes ? multiply(gatherRows(*x.codes, rows), w) : multiply(gatherRows(*x.floats, rows), w);
+  }
 
-  template <typename Input> FloatTensor operator()(const Input &x) const {
-    FloatTensor hidden = multiply(x, *gate), factors = multiply(x, *up);
+  /// `x` and `xUp`: what gate and up read of the same tokens.
+  FloatTensor operator()(const ExpertInput &x, const ExpertInput &xUp, llvm::ArrayRef<int64_t> rows) const {
+    FloatTensor hidden = multiply(x, rows, *gate), factors = multiply(xUp, rows, *up);
     for (size_t i = 0; i < hidden.values.size(); ++i)
       hidden.values[i] = activate(hidden.values[i], kind) * factors.values[i];
     if (down->encoding().isInteger())
@@ -196,22 +209,18 @@ static FloatTensor combine(const FloatTensor &outputs, const FloatTensor &weight
 }
 
 llvm::Expected<FloatTensor> Frame::expertOutputs(moe::ExpertsOp op, const IntTensor &ids) {
-  const ActTensor *act = nullptr;
-  const FloatTensor *floats = nullptr;
-  if (moe::getAct(op.getX().getType())) {
-    llvm::Expected<const ActTensor *> x = get<ActTensor>(op.getX());
-    if (!x)
-      return x.takeError();
-    act = *x;
-  } else {
-    llvm::Expected<const FloatTensor *> x = get<FloatTensor>(op.getX());
-    if (!x)
-      return x.takeError();
-    floats = *x;
-  }
-  int64_t k = ids.shape[1], tokens = act ? act->rows : floats->numRows();
-  int64_t columns = act ? act->columns : floats->rowSize();
-  if (ids.shape[0] != tokens)
+  auto inputOf = [&](Value value, ExpertInput &input) -> llvm::Error {
+    if (moe::getAct(value.getType()))
+      return get<ActTensor>(value).moveInto(input.codes);
+    return get<FloatTensor>(value).moveInto(input.floats);
+  };
+  ExpertInput x, xUp;
+  if (llvm::Error error = inputOf(op.getX(), x))
+    return std::move(error);
+  if (llvm::Error error = inputOf(op.getXUp() ? op.getXUp() : op.getX(), xUp))
+    return std::move(error);
+  int64_t k = ids.shape[1], tokens = x.rows(), columns = x.columns();
+  if (ids.shape[0] != tokens || xUp.rows() != tokens || xUp.columns() != columns)
     return fault("expects ids of " + llvm::Twine(tokens) + " rows, but got " + describe(ids));
   auto pairsOf = pairsByExpert(ids, op.getGate().getType().getDimSize(0));
   if (!pairsOf)
@@ -235,7 +244,7 @@ llvm::Expected<FloatTensor> Frame::expertOutputs(moe::ExpertsOp op, const IntTen
     for (int64_t pair : pairs)
       rows.push_back(pair / k);
     ExpertRun run{w[0], w[1], w[2], op.getGlu()};
-    FloatTensor y = act ? run(gatherRows(*act, rows)) : run(gatherRows(*floats, rows));
+    FloatTensor y = run(x, xUp, rows);
     for (auto [row, pair] : llvm::enumerate(pairs))
       llvm::copy(y.row(row), outputs.row(pair).begin());
   }

@@ -37,7 +37,9 @@ struct Spec {
 };
 
 /// Of a spec with the key; kernelFor has checked that it can be parsed.
-moec::Encoding encodingOf(const Spec &spec) { return llvm::cantFail(moec::parseEncoding(spec.text("encoding"))); }
+moec::Encoding encodingOf(const Spec &spec, StringRef key = "encoding") {
+  return llvm::cantFail(moec::parseEncoding(spec.text(key)));
+}
 
 int64_t rowsOf(Value value) { return cast<MemRefType>(value.getType()).getDimSize(0); }
 
@@ -66,7 +68,7 @@ moec::ExpertsSpec expertsSpecOf(ComputeOp step, const Spec &spec) {
   moec::Encoding encoding = encodingOf(spec);
   if (step.getKind() == Kind::gate_up) {
     experts.gate = {inner, hidden, encoding, spec.integer("gate_offset")};
-    experts.up = {inner, hidden, encoding, spec.integer("up_offset")};
+    experts.up = {inner, hidden, encodingOf(spec, "up_encoding"), spec.integer("up_offset")};
     // Only the form of the hidden activation depends on `down`: no format with that form is larger than the record.
     int64_t downGroup = spec.integer("down_group");
     experts.down = {hidden, inner, downGroup ? moec::Encoding::i8(downGroup) : moec::Encoding::f16(), 0};
@@ -101,8 +103,9 @@ FailureOr<Kernel> KernelCache::kernelFor(ComputeOp step) {
   Attribute full = builder.getArrayAttr(key);
   if (auto found = kernels.find(full); found != kernels.end())
     return found->second;
-  if (step.getSpec().contains("encoding"))
-    if (failed(report(step, moec::parseEncoding(Spec{step.getSpec()}.text("encoding")).takeError())))
+  for (StringRef key : {"encoding", "up_encoding"})
+    if (step.getSpec().contains(key) &&
+        failed(report(step, moec::parseEncoding(Spec{step.getSpec()}.text(key)).takeError())))
       return failure();
   std::string name = (stringifyKind(step.getKind()) + "_" + Twine(kernels.size())).str();
   FailureOr<TilesAttr> tiles = generate(step, name);

@@ -331,8 +331,11 @@ LogicalResult FunctionPlanner::planExperts(ExpertsOp op) {
     Value routed = body->addArgument(MemRefType::get({pairs}, builder.getI32Type()), op.getLoc());
     SmallVector<Value> ins{record, routed};
     ins.append(x.begin(), x.end());
+    if (op.getXUp())
+      llvm::append_range(ins, viewsOf.lookup(op.getXUp()));
     program->compute(Kind::gate_up, ins, h,
                      {set("inner", inner), set("hidden", hidden), set("encoding", moec::nameOf(encodingOf(gateType))),
+                      set("up_encoding", moec::nameOf(encodingOf(weights[1].getTensorType()))),
                       set("down_group", downGroup), set("gate_offset", places[0].getOffset()),
                       set("up_offset", places[1].getOffset()), set("top_k", topK)});
     ins.assign({record, routed});

@@ -10,11 +10,14 @@ def AssignPrecision : Pass<"moe-assign-precision", "::mlir::ModuleOp"> {
   let summary = "gives each weight an encoding by its role and quantizes the activations that meet quantized weights";
   let description = [{
     *Before*: L1, f32 weights. *After*: `moe.weight` types carry `#moe.q`, and each product with an integer weight reads
-    a `moe.quantize_act` (`f16` products read plain activations). Presets: `f32` leaves everything; `f16`, `int8`, `int6`
-    and `int4` encode embedding, head and all linear weights, `int8m` and `int4m` with a minimum beside each scale; `mixed`
-    gives embedding, head, V and O int8 and all others int4. Router and norms stay f32.
-    *Assumes*: verified L1. *Refuses*: an unknown preset, a group that does not divide a weight's columns (by name).
-    Empty options are taken from the module attribute `moe.options`. *Source*: docs/architecture.md, "Precision".
+    a `moe.quantize_act` (`f16` products read plain activations). First the preset: `f32` leaves everything; `f16`, `int8`,
+    `int6` and `int4` encode embedding, head and all linear weights, `int8m` and `int4m` with a minimum beside each scale;
+    `mixed` gives embedding, head, V and O int8 and all others int4. Then the rules of the module attribute
+    `moe.precision`, in order, a later one wins; each selects weights by `roles`, `layers`, `tensor` and `experts`. Vectors
+    and the router stay f32. With the group `auto` groups have 32 columns, and rows that 32 does not divide become f16.
+    *Assumes*: verified L1. *Refuses*: unknown presets, groups, roles and encodings, fewer than 4 bits, a group that does
+    not divide a weight's columns (by name), a rule that selects nothing or only some experts of a layer (by its number).
+    Empty options are taken from the module attribute `moe.options`. *Source*: docs/precision.md.
 
     Example: `moe-opt --moe-assign-precision="preset=int4 group=32" model.mlir`
   }];

@@ -32,3 +32,26 @@ func.func @bias(%x: tensor<?x256xf32>, %b: tensor<64xf32>) -> (tensor<?x64xf32>,
   %c = moe.linear %x, %k : tensor<?x256xf32>, tensor<64x256xf32> -> tensor<?x64xf32>
   return %a, %c : tensor<?x64xf32>, tensor<?x64xf32>
 }
+
+!q = tensor<64x256xf32, #moe.q<scheme = i4, group = 32>>
+!k = tensor<64x256xf32, #moe.q<scheme = i8, group = 32>>
+!v = tensor<64x256xf32, #moe.q<scheme = i8, group = 64>>
+moe.weight @q4 : !q role(attention_q) source(<dtype = "bf16", files = [0], offsets = [0]>)
+moe.weight @k8 : !k role(attention_k) source(<dtype = "bf16", files = [0], offsets = [0]>)
+moe.weight @v8 : !v role(attention_v) source(<dtype = "bf16", files = [0], offsets = [0]>)
+
+// Encodings may differ within a region; another group is another activation.
+// CHECK-LABEL: @mixed
+func.func @mixed(%x: tensor<?x256xf32, #moe.act<group = 32>>, %z: tensor<?x256xf32, #moe.act<group = 64>>)
+    -> (tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>) {
+  // CHECK: %[[Y:.*]]:2 = moe.multi_linear {{.*}}scheme = i4, group = 32{{.*}}scheme = i8, group = 32
+  // CHECK: %[[V:.*]] = moe.linear
+  // CHECK: return %[[Y]]#0, %[[Y]]#1, %[[V]]
+  %q = moe.param @q4 : !q
+  %k = moe.param @k8 : !k
+  %v = moe.param @v8 : !v
+  %yq = moe.linear %x, %q : tensor<?x256xf32, #moe.act<group = 32>>, !q -> tensor<?x64xf32>
+  %yk = moe.linear %x, %k : tensor<?x256xf32, #moe.act<group = 32>>, !k -> tensor<?x64xf32>
+  %yv = moe.linear %z, %v : tensor<?x256xf32, #moe.act<group = 64>>, !v -> tensor<?x64xf32>
+  return %yq, %yk, %yv : tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>
+}

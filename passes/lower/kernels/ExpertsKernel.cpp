@@ -26,9 +26,8 @@ llvm::Error check(const ExpertsSpec &spec, LayoutFamily family) {
     if (llvm::Error error = checkPlace(*matrix, what, spec.recordBytes, family))
       return error;
   const MatrixSpec &gate = spec.gate, &up = spec.up, &down = spec.down;
-  if (gate.rows != up.rows || gate.columns != up.columns || gate.encoding != up.encoding)
-    return llvm::createStringError("experts expect gate and up of one shape and encoding, but got %lld x %lld and "
-                                   "%lld x %lld",
+  if (gate.rows != up.rows || gate.columns != up.columns)
+    return llvm::createStringError("experts expect gate and up of one shape, but got %lld x %lld and %lld x %lld",
                                    (long long)gate.rows, (long long)gate.columns, (long long)up.rows,
                                    (long long)up.columns);
   if (down.columns != gate.rows)
@@ -99,22 +98,25 @@ func::FuncOp buildExpertsGateUp(KernelContext &context, ModuleOp module, StringR
   SmallVector<Type, 8> types{MemRefType::get({spec.recordBytes}, builder.getI8Type()),
                              MemRefType::get({spec.maxPairs()}, builder.getI32Type())};
   appendRowTypes(types, builder, spec.gate, spec.maxTokens);
+  if (spec.hasOwnUpRows())
+    appendRowTypes(types, builder, spec.up, spec.maxTokens);
   appendRowTypes(types, builder, spec.down, spec.maxPairs());
   return buildProductKernel(
       context, module, name, types, 3, [&](FloatBuilder &f, ValueRange memrefs, ValueRange indices) {
         Value record = memrefs[0], pairs = memrefs[1];
         memrefs = memrefs.drop_front(2);
         ActivationRows x = takeRows(memrefs, spec.gate);
+        ActivationRows upInput = spec.hasOwnUpRows() ? takeRows(memrefs, spec.up) : x;
         ActivationRows h = takeRows(memrefs, spec.down);
-        DotEmitter gate(context.isa, f, spec.gate, record, x), up(context.isa, f, spec.up, record, x);
-        Value scratch =
-            memref::AllocaOp::create(f.getBuilder(), record.getLoc(),
-                                     MemRefType::get({gate.widestBlock(), spec.columnsPerTile()}, builder.getF32Type()),
-                                     builder.getI64IntegerAttr(64));
+        DotEmitter gate(context.isa, f, spec.gate, record, x), up(context.isa, f, spec.up, record, upInput);
+        int64_t widest = std::min(gate.widestBlock(), up.widestBlock());
+        Value scratch = memref::AllocaOp::create(f.getBuilder(), record.getLoc(),
+                                                 MemRefType::get({widest, spec.columnsPerTile()}, builder.getF32Type()),
+                                                 builder.getI64IntegerAttr(64));
         GateUpBuilder body{f, spec, gate, up, pairs, h, scratch};
         f.loop(indices[1], indices[2], 1, [&](Value tile) {
           // A token meets an expert at most once, so the pairs of one expert are at most the tokens.
-          overBlocks(f, indices[0], spec.maxTokens, gate.widestBlock(),
+          overBlocks(f, indices[0], spec.maxTokens, widest,
                      [&](Value first, int64_t width) { body.emitBlock(tile, first, width); });
         });
       });

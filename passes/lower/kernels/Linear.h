@@ -27,7 +27,7 @@ struct LinearSpec {
 /// The matrices of one expert record and how its kernels are cut.
 struct ExpertsSpec {
   int64_t recordBytes = 0;
-  /// [I, H] each; same encoding.
+  /// [I, H] each.
   MatrixSpec gate, up;
   /// [H, I].
   MatrixSpec down;
@@ -36,6 +36,11 @@ struct ExpertsSpec {
   /// Rows of one tile of expertsDown.
   int64_t rowsPerTile = 32;
 
+  /// Whether up reads x in another form than gate: floats or codes, or other groups.
+  bool hasOwnUpRows() const {
+    return gate.encoding.isInteger() != up.encoding.isInteger() ||
+           (gate.encoding.isInteger() && gate.encoding.group != up.encoding.group);
+  }
   int64_t maxPairs() const { return maxTokens * topK; }
   /// Columns of I in one tile of expertsGateUp: the group of `down`, or 32.
   int64_t columnsPerTile() const { return down.encoding.isInteger() ? down.encoding.group : 32; }
@@ -57,9 +62,9 @@ mlir::func::FuncOp buildLinear(KernelContext &context, mlir::ModuleOp module, ll
 
 /// h = silu(W_gate x) * (W_up x) of the pairs of one expert.
 ///
-/// Arguments: record i8 [recordBytes], pairs i32 [maxPairs] (token * topK + rank), rows of x by token [maxTokens], rows
-/// of h by pair [maxPairs] in the form that `down` reads (f32, or quantized by group), index m (pairs of this expert),
-/// index tile_begin, index tile_end.
+/// Arguments: record i8 [recordBytes], pairs i32 [maxPairs] (token * topK + rank), rows of x by token [maxTokens], with
+/// hasOwnUpRows() the same for up, rows of h by pair [maxPairs] in the form that `down` reads (f32, or quantized by
+/// group), index m (pairs of this expert), index tile_begin, index tile_end.
 mlir::func::FuncOp buildExpertsGateUp(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
                                       const ExpertsSpec &spec);
 

@@ -29,10 +29,28 @@ func.func @f(%x: tensor<?x256xf32>, %w: tensor<?x17xf32>, %i: tensor<?x17xi32>, 
 
 // -----
 
-// moe.experts (C3): encodings differ
-func.func @f(%x: tensor<?x256xf32>, %w: tensor<?x4xf32>, %i: tensor<?x4xi32>, %g: tensor<16x128x256xf32, #moe.q<scheme = i4, group = 32>>, %u: tensor<16x128x256xf32>, %d: tensor<16x256x128xf32>) {
-  // expected-error @+1 {{expects gate and up of one encoding, but got}}
-  %y = moe.experts %x, %w, %i, %g, %u, %d {glu = #moe.glu<swiglu>} : tensor<?x256xf32>, tensor<?x4xf32>, tensor<?x4xi32>, tensor<16x128x256xf32, #moe.q<scheme = i4, group = 32>>, tensor<16x128x256xf32>, tensor<16x256x128xf32> -> tensor<?x256xf32>
+// moe.experts (C3): up of another precision than gate, without an activation of its own
+func.func @f(%x: tensor<?x256xf32>, %w: tensor<?x4xf32>, %i: tensor<?x4xi32>, %g: tensor<16x128x256xf32>, %u: tensor<16x128x256xf32, #moe.q<scheme = i4, group = 32>>, %d: tensor<16x256x128xf32>) {
+  // expected-error @+1 {{expects an encoded activation with integer weights and only then, but got}}
+  %y = moe.experts %x, %w, %i, %g, %u, %d {glu = #moe.glu<swiglu>} : tensor<?x256xf32>, tensor<?x4xf32>, tensor<?x4xi32>, tensor<16x128x256xf32>, tensor<16x128x256xf32, #moe.q<scheme = i4, group = 32>>, tensor<16x256x128xf32> -> tensor<?x256xf32>
+  return
+}
+
+// -----
+
+// moe.experts (C3): x_up in groups that up has not
+func.func @f(%x: tensor<?x256xf32>, %xu: tensor<?x256xf32, #moe.act<group = 64>>, %w: tensor<?x4xf32>, %i: tensor<?x4xi32>, %g: tensor<16x128x256xf32>, %u: tensor<16x128x256xf32, #moe.q<scheme = i4, group = 32>>, %d: tensor<16x256x128xf32>) {
+  // expected-error @+1 {{expects activation groups of 32 as in the weight, but got 64}}
+  %y = moe.experts %x, %w, %i, %g, %u, %d x_up(%xu : tensor<?x256xf32, #moe.act<group = 64>>) {glu = #moe.glu<swiglu>} : tensor<?x256xf32>, tensor<?x4xf32>, tensor<?x4xi32>, tensor<16x128x256xf32>, tensor<16x128x256xf32, #moe.q<scheme = i4, group = 32>>, tensor<16x256x128xf32> -> tensor<?x256xf32>
+  return
+}
+
+// -----
+
+// moe.experts (C3): x_up in the form of x
+func.func @f(%x: tensor<?x256xf32>, %w: tensor<?x4xf32>, %i: tensor<?x4xi32>, %g: tensor<16x128x256xf32>, %u: tensor<16x128x256xf32>, %d: tensor<16x256x128xf32>) {
+  // expected-error @+1 {{expects x_up of the shape of x and in another encoding, but got}}
+  %y = moe.experts %x, %w, %i, %g, %u, %d x_up(%x : tensor<?x256xf32>) {glu = #moe.glu<swiglu>} : tensor<?x256xf32>, tensor<?x4xf32>, tensor<?x4xi32>, tensor<16x128x256xf32>, tensor<16x128x256xf32>, tensor<16x256x128xf32> -> tensor<?x256xf32>
   return
 }
 
