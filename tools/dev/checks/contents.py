@@ -74,7 +74,18 @@ def tests_are_documents(tree):
                     yield f"{path}:{number}: names {name}, which does not exist"
 
 
+def templates_are_filled(tree):
+    """Texts that tools/dev/new.py left to write."""
+    mark = "REPLACE" + ":"
+    for path in tree.select("dialects/", "passes/", "test/", "docs/"):
+        if not path.startswith(DATA) and path.endswith(TEXT_ENDS):
+            for number, line in enumerate(tree.lines(path), 1):
+                if mark in line:
+                    yield f"{path}:{number}: a text of tools/dev/new.py that is still to write"
+
+
 def check(tree):
+    yield from templates_are_filled(tree)
     yield from runtime_has_no_arithmetic(tree)
     yield from no_machine_paths(tree)
     yield from links(tree)
