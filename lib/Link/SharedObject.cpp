@@ -13,6 +13,11 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cerrno>
+#include <fcntl.h>
+#include <thread>
+#include <unistd.h>
+
 LLD_HAS_DRIVER(elf)
 
 using namespace llvm;
@@ -22,6 +27,64 @@ namespace moec {
 static Error linkError(const Twine &text) {
   return createStringError(std::make_error_code(std::errc::invalid_argument), text);
 }
+
+namespace {
+
+/// Takes what lld writes. Into a file lld writes through a mapping, which on a full disk is a bus error; a pipe it can
+/// only write to.
+class OutputPipe {
+public:
+  OutputPipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+      return;
+    writeEnd = ends[1];
+    reader = std::thread([this, readEnd = ends[0]] {
+      char piece[1 << 16];
+      for (ssize_t got; (got = ::read(readEnd, piece, sizeof(piece))) > 0 || (got < 0 && errno == EINTR);)
+        content.append(piece, got > 0 ? static_cast<size_t>(got) : 0);
+      ::close(readEnd);
+    });
+  }
+  ~OutputPipe() { finish(); }
+  OutputPipe(const OutputPipe &) = delete;
+  OutputPipe &operator=(const OutputPipe &) = delete;
+
+  bool isOpen() const { return writeEnd >= 0; }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(writeEnd); }
+  /// Everything that was written.
+  const std::string &finish() {
+    if (reader.joinable()) {
+      ::close(writeEnd);
+      reader.join();
+    }
+    return content;
+  }
+
+private:
+  int writeEnd = -1;
+  std::string content;
+  std::thread reader;
+};
+
+/// Writes a file that may be run, as lld would.
+Error writeLinked(StringRef content, const std::string &output) {
+  std::error_code code;
+  raw_fd_ostream stream(output, code);
+  if (!code) {
+    stream << content;
+    stream.close();
+    code = stream.error();
+    stream.clear_error(); // or its destructor ends the process
+  }
+  if (!code) {
+    auto permissions = sys::fs::getPermissions(output);
+    code = permissions ? sys::fs::setPermissions(output, *permissions | sys::fs::owner_exe) : permissions.getError();
+  }
+  return code ? linkError("cannot write '" + output + "': " + code.message()) : Error::success();
+}
+
+} // namespace
 
 /// The names that a model exports; all else is hidden, so that several models live in one process.
 static constexpr StringRef kVersionScript = "{ global: moert_get_api; moert_model_v1; local: *; };\n";
@@ -60,14 +123,18 @@ static Error runLinker(ArrayRef<std::string> words, const std::string &output) {
   std::vector<const char *> arguments;
   for (const std::string &word : words)
     arguments.push_back(word.c_str());
+  OutputPipe linked;
+  if (!linked.isOpen())
+    return linkError("cannot make a pipe for the linker");
+  std::string pipePath = linked.path();
   arguments.push_back("-o");
-  arguments.push_back(output.c_str());
+  arguments.push_back(pipePath.c_str());
   std::string messages;
   raw_string_ostream text(messages);
   lld::Result result = lld::lldMain(arguments, text, text, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0)
     return linkError("linking '" + output + "' failed: " + StringRef(messages).trim());
-  return Error::success();
+  return writeLinked(linked.finish(), output);
 }
 
 Error linkSharedObject(const SharedObjectInputs &inputs, const std::string &output) {
@@ -80,6 +147,11 @@ Error linkSharedObject(const SharedObjectInputs &inputs, const std::string &outp
     return linkError("cannot write '" + script + "': " + code.message());
   stream << kVersionScript;
   stream.close();
+  if ((code = stream.error())) {
+    stream.clear_error(); // or its destructor ends the process
+    sys::fs::remove(script);
+    return linkError("cannot write '" + script + "': " + code.message());
+  }
   std::vector<std::string> words = commonArguments();
   for (std::string word :
        {std::string("-shared"), std::string("-Bsymbolic"), "--version-script=" + script, "-soname=" + inputs.soname})
