@@ -7,6 +7,7 @@
 #include "lib/Support/Fault.h"
 #include "lib/Support/Files.h"
 #include "lib/Support/Hash.h"
+#include "lib/Support/ModuleText.h"
 #include "lib/Support/Sizes.h"
 #include "lib/Synth/ByteTokenizer.h"
 #include "lib/Synth/RandomTensor.h"
@@ -43,6 +44,8 @@ llvm::Error DiagnosticCollector::take(llvm::StringRef fallback) {
 }
 
 llvm::Expected<OwningOpRef<ModuleOp>> parseModule(MLIRContext &context, llvm::StringRef text, llvm::StringRef name) {
+  if (llvm::Error error = checkModuleText(text, name))
+    return std::move(error);
   DiagnosticCollector diagnostics(context);
   auto module = parseSourceString<ModuleOp>(text, ParserConfig(&context), name);
   if (!module)

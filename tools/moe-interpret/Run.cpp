@@ -5,6 +5,8 @@
 
 #include "lib/Reference/Session.h"
 #include "lib/Support/Fault.h"
+#include "lib/Support/Files.h"
+#include "lib/Support/ModuleText.h"
 #include "lib/Support/Npy.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -97,6 +99,10 @@ llvm::Error interpret(const InterpretOptions &options, llvm::raw_ostream &out) {
   DialectRegistry registry;
   registry.insert<moe::MoeDialect, arith::ArithDialect, func::FuncDialect>();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  constexpr uint64_t kMaxModuleBytes = uint64_t(1) << 30;
+  auto text = readTextFile(options.file, kMaxModuleBytes);
+  if (llvm::Error error = text ? checkModuleText(*text, options.file) : text.takeError())
+    return error;
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler handler(sources, &context);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(options.file, sources, &context);
