@@ -7,6 +7,7 @@
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -36,6 +37,15 @@ llvm::Error syncPath(const std::string &path, int flags) {
 }
 
 } // namespace
+
+llvm::Error flushStandardOutput() {
+  llvm::outs().flush();
+  std::error_code code = llvm::outs().error();
+  if (!code)
+    return llvm::Error::success();
+  llvm::outs().clear_error(); // or its destructor ends the process with a message of LLVM
+  return fault("cannot write to stdout: " + code.message());
+}
 
 llvm::Expected<OutputFile> OutputFile::create(llvm::StringRef path) {
   std::string folder = folderOf(path);

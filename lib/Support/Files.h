@@ -48,6 +48,10 @@ private:
 /// Reads a whole file. Errors: as for RandomAccessFile::open; larger than `maxBytes`.
 llvm::Expected<std::string> readTextFile(llvm::StringRef path, uint64_t maxBytes);
 
+/// Writes out what stands in llvm::outs(); a program calls it before it ends. Error: stdout refuses it, as on a full
+/// disk.
+llvm::Error flushStandardOutput();
+
 /// A file that is written under a temporary name in its own folder and takes its real name at `commit`. Destroyed
 /// before that, it leaves nothing behind and what had the name stays.
 ///

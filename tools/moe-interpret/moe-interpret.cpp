@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// `moe-interpret`: runs a module with the reference interpreter. Main source: docs/command-line.md.
+#include "lib/Support/Files.h"
 #include "tools/moe-interpret/Run.h"
 
 int main(int argc, char **argv) {
@@ -9,12 +10,12 @@ int main(int argc, char **argv) {
     llvm::errs() << "moe-interpret: " << toString(options.takeError()) << "\n";
     return 2;
   }
-  if (options->showsHelp) {
+  llvm::Error error = llvm::Error::success();
+  if (options->showsHelp)
     llvm::outs() << moec::kInterpretHelp;
-    return 0;
-  }
-  if (llvm::Error error = moec::interpret(*options, llvm::outs())) {
-    llvm::outs().flush();
+  else
+    error = moec::interpret(*options, llvm::outs());
+  if (error = llvm::joinErrors(std::move(error), moec::flushStandardOutput()); error) {
     llvm::errs() << "moe-interpret: " << toString(std::move(error)) << "\n";
     return 1;
   }
