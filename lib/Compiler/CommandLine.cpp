@@ -59,6 +59,7 @@ flags of compile (precision takes --target, --quant, --group, --plan-precision, 
   --to STEP             stops after STEP and writes OUT.STEP.mlir, or OUT.o
   --from STEP FILE      starts after STEP with its result FILE, takes no MODEL
   --dump-phases-to DIR  writes the result of every step to DIR
+  --strict              what is odd in the checkpoint (a tensor too many, an unused head) is an error, not a warning
   --quiet               no progress
   --random-weights      MODEL is a CONFIG; weights are generated while they are packed
   --seed N              of the generated weights; default 0
@@ -206,6 +207,7 @@ int runCompile(llvm::ArrayRef<llvm::StringRef> words, llvm::StringRef program) {
                              seedFlag(seed),
                              text("--tokenizer", options.tokenizer),
                              text("-o", options.output),
+                             flag("--strict", options.isStrict),
                              flag("--quiet", options.isQuiet)};
   llvm::append_range(flags, modelFlags(options));
   if (llvm::Error error = readFlags(words, flags, positional))
@@ -372,8 +374,9 @@ std::vector<Flag> modelFlags(CompileOptions &options) {
   return flags;
 }
 
-int runCommandLine(int argc, char **argv) {
-  std::vector<llvm::StringRef> words(argv + 1, argv + argc);
+namespace {
+
+int runWords(llvm::ArrayRef<llvm::StringRef> words, const char *program) {
   llvm::ArrayRef<llvm::StringRef> rest = words;
   if (words.empty())
     return fail(kWrongUsage,
@@ -389,7 +392,7 @@ int runCommandLine(int argc, char **argv) {
   }
   rest = rest.drop_front();
   if (words[0] == "compile")
-    return runCompile(rest, llvm::sys::fs::getMainExecutable(argv[0], reinterpret_cast<void *>(&runCommandLine)));
+    return runCompile(rest, llvm::sys::fs::getMainExecutable(program, reinterpret_cast<void *>(&runCommandLine)));
   if (words[0] == "precision")
     return runPrecision(rest);
   if (words[0] == "report")
@@ -405,6 +408,16 @@ int runCommandLine(int argc, char **argv) {
   return fail(kWrongUsage, fault("unknown command '" + words[0] +
                                  "'; valid commands are compile, precision, report, evaluate, targets, "
                                  "synth, estimate"));
+}
+
+} // namespace
+
+int runCommandLine(int argc, char **argv) {
+  std::vector<llvm::StringRef> words(argv + 1, argv + argc);
+  int code = runWords(words, argv[0]);
+  if (llvm::Error error = flushStandardOutput())
+    return fail(kInputAtFault, std::move(error));
+  return code;
 }
 
 } // namespace moec

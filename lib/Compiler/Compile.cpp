@@ -102,7 +102,7 @@ private:
 
 llvm::Expected<Checkpoint> Compiler::openModel() {
   if (!options.isRandom)
-    return Checkpoint::open(options.model);
+    return Checkpoint::open(options.model, options.isStrict);
   auto model = readRandomModel(options.model);
   if (!model)
     return model.takeError();
@@ -118,6 +118,8 @@ llvm::Expected<OwningOpRef<ModuleOp>> Compiler::importModel(const TargetDescript
   auto checkpoint = openModel();
   if (!checkpoint)
     return checkpoint.takeError();
+  for (const std::string &warning : checkpoint->warnings())
+    say("warning", warning);
   for (const std::string &option : checkpoint->generation().ignored)
     say("warning", "generation_config.json: " + option + ", which the sampler does not do; it is left out");
   uint64_t longest = checkpoint->config().maxPositionEmbeddings;

@@ -36,6 +36,7 @@ struct CompileOptions {
   uint64_t partBytes = 0;
   unsigned threads = 0; ///< of the pack writer and of hashing generated weights; 0: all cores
   bool isQuiet = false;
+  bool isStrict = false; ///< what is odd in the checkpoint is an error
 };
 
 } // namespace moec

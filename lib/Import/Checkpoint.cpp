@@ -163,7 +163,51 @@ Error Checkpoint::readWeights(llvm::ArrayRef<std::string> names) {
   return refuseWithoutSafetensors(root, names);
 }
 
-Expected<Checkpoint> Checkpoint::open(StringRef folder) {
+Expected<bool> Checkpoint::haveSameBytes(const CheckpointTensor &a, const CheckpointTensor &b) const {
+  if (a.type != b.type || a.shape != b.shape)
+    return false;
+  Expected<RandomAccessFile> fileOfA = RandomAccessFile::open(fileList[a.fileIndex].path);
+  if (!fileOfA)
+    return fileOfA.takeError();
+  Expected<RandomAccessFile> fileOfB = RandomAccessFile::open(fileList[b.fileIndex].path);
+  if (!fileOfB)
+    return fileOfB.takeError();
+  constexpr uint64_t kPieceBytes = 1 << 20;
+  std::vector<uint8_t> pieceOfA(std::min(kPieceBytes, a.sizeBytes)), pieceOfB(pieceOfA.size());
+  for (uint64_t done = 0; done < a.sizeBytes; done += kPieceBytes) {
+    size_t bytes = static_cast<size_t>(std::min(kPieceBytes, a.sizeBytes - done));
+    llvm::MutableArrayRef<uint8_t> left = llvm::MutableArrayRef(pieceOfA).take_front(bytes);
+    llvm::MutableArrayRef<uint8_t> right = llvm::MutableArrayRef(pieceOfB).take_front(bytes);
+    if (Error error = fileOfA->read(a.offsetBytes + done, left))
+      return std::move(error);
+    if (Error error = fileOfB->read(b.offsetBytes + done, right))
+      return std::move(error);
+    if (left != right)
+      return false;
+  }
+  return true;
+}
+
+/// A tied model whose checkpoint has a head all the same: the copy of the embedding that some tools write is dropped;
+/// another matrix was trained, and is used.
+Error Checkpoint::resolveTiedHead() {
+  const CheckpointTensor *head = find("lm_head.weight"), *embedding = find("model.embed_tokens.weight");
+  if (!modelConfig.tieWordEmbeddings || !head || !embedding)
+    return Error::success();
+  Expected<bool> isCopy = haveSameBytes(*head, *embedding);
+  if (!isCopy)
+    return isCopy.takeError();
+  if (*isCopy) {
+    tensorList.erase(tensorList.begin() + (head - tensorList.data()));
+    return Error::success();
+  }
+  modelConfig.tieWordEmbeddings = false;
+  warningList.push_back("tensor 'lm_head.weight' differs from 'model.embed_tokens.weight', but config.json says "
+                        "tie_word_embeddings true; the stored head is used");
+  return Error::success();
+}
+
+Expected<Checkpoint> Checkpoint::open(StringRef folder, bool isStrict) {
   Expected<std::vector<std::string>> names = listCheckpointFolder(folder);
   if (!names)
     return names.takeError();
@@ -179,8 +223,12 @@ Expected<Checkpoint> Checkpoint::open(StringRef folder) {
     return std::move(error);
   if (!hasTokenizer)
     return fault("'" + folder + "' has no tokenizer.json; download it from where the weights come from");
-  if (Error error = checkTensors(checkpoint.modelConfig, checkpoint.tensorList))
+  if (Error error = checkpoint.resolveTiedHead())
     return std::move(error);
+  if (Error error = checkTensors(checkpoint.modelConfig, checkpoint.tensorList, checkpoint.warningList))
+    return std::move(error);
+  if (isStrict && !checkpoint.warningList.empty())
+    return fault(checkpoint.warningList.front() + "; refused by --strict");
   return std::move(checkpoint);
 }
 

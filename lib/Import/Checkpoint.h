@@ -43,8 +43,9 @@ public:
   /// Opens and checks everything but the values of the weights and the tokenizer.
   ///
   /// Errors: see CheckpointFolder.h, ModelConfig.h, GenerationConfig.h, Safetensors.h, TensorTable.h; a missing shard;
-  ///         an index that contradicts its shards; a tensor in two shards; no tokenizer.json.
-  static llvm::Expected<Checkpoint> open(llvm::StringRef folder);
+  ///         an index that contradicts its shards; a tensor in two shards; no tokenizer.json; with `isStrict` the first
+  ///         of the warnings.
+  static llvm::Expected<Checkpoint> open(llvm::StringRef folder, bool isStrict = false);
 
   /// The checkpoint that `moec synth` would write, without files: its weights are generated when they are read.
   ///
@@ -57,6 +58,8 @@ public:
   const GenerationConfig &generation() const { return generationConfig; }
   /// The generated weight files; null for a checkpoint of files.
   const RandomCheckpoint *generated() const { return randomFiles.get(); }
+  /// What is odd, and what was made of it; each continues "warning: ".
+  llvm::ArrayRef<std::string> warnings() const { return warningList; }
 
   /// config.json, generation_config.json (if there), tokenizer.json, the index (if used), then the weight files.
   llvm::ArrayRef<CheckpointFile> files() const { return fileList; }
@@ -82,6 +85,8 @@ private:
   llvm::Error addWeightFile(llvm::StringRef name);
   llvm::Error readShards(llvm::ArrayRef<std::string> names);
   llvm::Error sortTensors();
+  llvm::Error resolveTiedHead();
+  llvm::Expected<bool> haveSameBytes(const CheckpointTensor &a, const CheckpointTensor &b) const;
 
   std::string root;
   Qwen3MoeConfig modelConfig;
@@ -91,6 +96,7 @@ private:
   std::shared_ptr<const RandomCheckpoint> randomFiles;
   unsigned hashThreads = 0;
   std::vector<CheckpointTensor> tensorList;
+  std::vector<std::string> warningList;
 };
 
 } // namespace moec

@@ -93,19 +93,6 @@ Error refuseVariants(const JsonCursor &root) {
   if (std::optional<JsonCursor> field = root.find("hidden_act"))
     if (const std::string *name = field->json().asString(); !name || *name != "silu")
       return field->wrong("\"silu\"");
-  for (llvm::StringRef key : {"rope_scaling", "rope_parameters"}) {
-    std::optional<JsonCursor> field = root.find(key);
-    if (!field)
-      continue;
-    std::optional<JsonCursor> kind = field->find("rope_type");
-    if (!kind)
-      kind = field->find("type");
-    if (!kind && key == "rope_scaling")
-      return field->wrong("null");
-    if (kind && (!kind->json().asString() || *kind->json().asString() != "default"))
-      return kind->complain("is " + kind->json().describe() + ", which is not supported, expects " +
-                            (key == "rope_scaling" ? "rope_scaling null" : "\"default\""));
-  }
   if (std::optional<JsonCursor> field = root.find("mlp_only_layers"))
     if (const JsonArray *layers = field->json().asArray(); !layers || !layers->empty())
       return field->wrong("an empty array; layers without experts are not supported");
@@ -121,6 +108,62 @@ Error refuseVariants(const JsonCursor &root) {
         return field->wrong("false; true is not supported");
     }
   return Error::success();
+}
+
+/// One object that says how positions rotate: `rope_parameters` of newer files, `rope_scaling` of older ones. Anything
+/// but the plain rotation is refused; what comes to the same (a linear factor of 1, all dimensions rotated) is not.
+Error refuseRopeVariants(const JsonCursor &rope) {
+  bool isOlder = rope.jsonPath() == "rope_scaling";
+  if (!rope.json().asObject())
+    return rope.wrong(isOlder ? "null" : "an object or null");
+  std::optional<JsonCursor> kind = rope.find("rope_type"), older = rope.find("type");
+  if (kind && older &&
+      (!older->json().asString() || kind->json().asString() == nullptr ||
+       *older->json().asString() != *kind->json().asString()))
+    return older->complain("is " + older->json().describe() + ", but " + kind->jsonPath() + " is " +
+                           kind->json().describe() + "; expects the same in both");
+  kind = kind ? kind : older;
+  if (!kind && isOlder)
+    return rope.wrong("null");
+  const std::string *name = kind ? kind->json().asString() : nullptr;
+  std::optional<JsonCursor> factor = rope.find("factor");
+  bool isIdentity = name && *name == "linear" && factor && factor->json().asDouble() == 1.0;
+  if (kind && (!name || (*name != "default" && !isIdentity)))
+    return kind->complain("is " + kind->json().describe() + ", which is not supported, expects " +
+                          (isOlder ? "rope_scaling null" : "\"default\""));
+  for (const JsonMember &member : rope.json().asObject()->members())
+    if (member.value.asObject())
+      return rope.complain("has the object '" + member.key + "'; rotations that differ by layer are not supported");
+  return Error::success();
+}
+
+/// The base of the rotation, which may stand in several places, and everything else that says how positions rotate.
+void readRope(FieldReader &fields, const JsonCursor &root, Qwen3MoeConfig &config) {
+  std::optional<JsonCursor> first;
+  std::vector<JsonCursor> places{root};
+  for (llvm::StringRef key : {"rope_parameters", "rope_scaling"})
+    if (std::optional<JsonCursor> rope = root.find(key)) {
+      fields.keep(refuseRopeVariants(*rope));
+      places.push_back(*rope);
+    }
+  for (const JsonCursor &place : places) {
+    if (std::optional<JsonCursor> partial = place.find("partial_rotary_factor");
+        partial && partial->json().asDouble() != 1.0)
+      fields.keep(partial->wrong("1; models that rotate a part of each head are not supported"));
+    std::optional<JsonCursor> base = place.find("rope_theta");
+    if (!base)
+      continue;
+    Expected<double> value = base->number(1, 1e12);
+    if (!value)
+      return fields.keep(value.takeError());
+    if (first && *value != config.ropeTheta)
+      return fields.keep(base->complain("is " + base->json().describe() + ", but " + first->jsonPath() + " is " +
+                                        first->json().describe() + "; expects the same in both"));
+    config.ropeTheta = *value;
+    first = base;
+  }
+  if (!first)
+    config.ropeTheta = fields.number("rope_theta", 1, 1e12);
 }
 
 void readAttention(FieldReader &fields, const JsonCursor &root, Qwen3MoeConfig &config) {
@@ -179,15 +222,7 @@ Expected<Qwen3MoeConfig> parseModelConfig(const JsonCursor &root) {
   config.vocabSize = fields.count("vocab_size", kMaxVocabulary);
   config.maxPositionEmbeddings = fields.count("max_position_embeddings", kMaxContext);
   config.rmsNormEps = fields.number("rms_norm_eps", 1e-12, 1e-1);
-  // Newer files keep the base in rope_parameters.
-  std::optional<JsonCursor> rope = root.find("rope_parameters");
-  if (rope && rope->find("rope_theta")) {
-    FieldReader inner(*rope);
-    config.ropeTheta = inner.number("rope_theta", 1, 1e12);
-    fields.keep(inner.take());
-  } else {
-    config.ropeTheta = fields.number("rope_theta", 1, 1e12);
-  }
+  readRope(fields, root, config);
   config.normTopkProb = fields.flag("norm_topk_prob");
   config.tieWordEmbeddings = fields.flagOr("tie_word_embeddings", false);
   if (fields.hasFailed())

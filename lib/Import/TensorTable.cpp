@@ -67,26 +67,35 @@ Error checkVocabulary(const Qwen3MoeConfig &config, llvm::ArrayRef<CheckpointTen
   return Error::success();
 }
 
-Error checkNoOthers(const Qwen3MoeConfig &config, llvm::ArrayRef<CheckpointTensor> sorted, size_t numExpected) {
+/// "model.layers.0.mlp.gate" of "model.layers.0.mlp.gate.weight".
+llvm::StringRef moduleOf(llvm::StringRef tensor) { return tensor.rsplit('.').first; }
+
+Error checkOthers(const Qwen3MoeConfig &config, llvm::ArrayRef<CheckpointTensor> sorted, size_t numExpected,
+                  std::vector<std::string> &warnings) {
   if (sorted.size() == numExpected)
     return Error::success();
-  llvm::StringSet<> expected;
+  llvm::StringSet<> expected, modules;
   if (Error error = forEachExpectedTensor(config, [&](llvm::StringRef name, llvm::ArrayRef<uint64_t>) {
         expected.insert(name);
+        modules.insert(moduleOf(name));
         return Error::success();
       }))
     return error;
+  std::string model = " in a qwen3_moe checkpoint of " + std::to_string(config.numLayers) + " layers and " +
+                      std::to_string(config.numExperts) + " experts";
+  const CheckpointTensor *first = nullptr;
   for (const CheckpointTensor &tensor : sorted) {
     if (expected.contains(tensor.name))
       continue;
-    size_t numOthers = sorted.size() - numExpected;
-    if (tensor.name == "lm_head.weight")
-      return fault("tensor 'lm_head.weight' is present, but config.json says tie_word_embeddings true");
-    return fault("tensor '" + tensor.name + "' " + formatShape(tensor.shape) +
-                 " is not expected in a qwen3_moe checkpoint of " + Twine(config.numLayers) + " layers and " +
-                 Twine(config.numExperts) + " experts" +
-                 (numOthers == 1 ? "" : "; " + std::to_string(numOthers - 1) + " more"));
+    if (modules.contains(moduleOf(tensor.name)))
+      return fault("tensor '" + tensor.name + "' " + formatShape(tensor.shape) + " is not expected" + model +
+                   ", and '" + moduleOf(tensor.name) + "' would compute something else with it");
+    first = first ? first : &tensor;
   }
+  size_t numOthers = sorted.size() - numExpected;
+  warnings.push_back("tensor '" + first->name + "' " + formatShape(first->shape) +
+                     (numOthers == 1 ? " is" : " and " + std::to_string(numOthers - 1) + " more are") +
+                     " not expected" + model + " and left out");
   return Error::success();
 }
 
@@ -108,7 +117,8 @@ const CheckpointTensor *findTensor(llvm::ArrayRef<CheckpointTensor> sorted, llvm
   return at != sorted.end() && at->name == name ? at : nullptr;
 }
 
-Error checkTensors(const Qwen3MoeConfig &config, llvm::ArrayRef<CheckpointTensor> sorted) {
+Error checkTensors(const Qwen3MoeConfig &config, llvm::ArrayRef<CheckpointTensor> sorted,
+                   std::vector<std::string> &warnings) {
   if (Error error = checkVocabulary(config, sorted))
     return error;
   size_t numExpected = 0;
@@ -116,7 +126,8 @@ Error checkTensors(const Qwen3MoeConfig &config, llvm::ArrayRef<CheckpointTensor
     ++numExpected;
     const CheckpointTensor *tensor = findTensor(sorted, name);
     if (!tensor)
-      return fault("tensor '" + name + "' is missing, expects the shape " + formatShape(shape));
+      return fault("tensor '" + name + "' is missing, expects the shape " + formatShape(shape) +
+                   (name == "lm_head.weight" ? "; without it config.json must say tie_word_embeddings true" : ""));
     if (llvm::ArrayRef(tensor->shape) != shape)
       return fault("tensor '" + name + "' has the shape " + formatShape(tensor->shape) + ", expects " +
                    formatShape(shape) + " as config.json says");
@@ -127,7 +138,7 @@ Error checkTensors(const Qwen3MoeConfig &config, llvm::ArrayRef<CheckpointTensor
   };
   if (Error error = forEachExpectedTensor(config, check))
     return error;
-  return checkNoOthers(config, sorted, numExpected);
+  return checkOthers(config, sorted, numExpected, warnings);
 }
 
 } // namespace moec

@@ -29,11 +29,14 @@ llvm::Error forEachExpectedTensor(const Qwen3MoeConfig &config,
 /// The tensor `name` of a list sorted by name, or null.
 const CheckpointTensor *findTensor(llvm::ArrayRef<CheckpointTensor> sorted, llvm::StringRef name);
 
-/// Checks a list sorted by name against the config.
+/// Checks a list sorted by name against the config. Tensors that the model does not have and that change nothing in
+/// what it has (those of further layers, say) become one text of `warnings`.
 ///
-/// Errors: an embedding or head of another vocabulary; a tensor that is missing, has another shape or a type other than
-///         F32, F16 or BF16, or is not expected; each by name, with what was found and expected.
-llvm::Error checkTensors(const Qwen3MoeConfig &config, llvm::ArrayRef<CheckpointTensor> sorted);
+/// Errors: an embedding or head of another vocabulary; a tensor that is missing, or has another shape or a type other
+///         than F32, F16 or BF16; one that belongs to a module of the model and is not expected there (a bias, a
+///         scale); each by name, with what was found and expected.
+llvm::Error checkTensors(const Qwen3MoeConfig &config, llvm::ArrayRef<CheckpointTensor> sorted,
+                         std::vector<std::string> &warnings);
 
 } // namespace moec
 #endif

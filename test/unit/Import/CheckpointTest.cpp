@@ -47,7 +47,7 @@ TEST(Checkpoint, MissingTensorsAreNamed) {
 }
 
 TEST(Checkpoint, WrongTensorsAreNamed) {
-  TinyCheckpoint shape, type, other, tied, vocabulary;
+  TinyCheckpoint shape, type, bias, vocabulary;
   TinyTensor &gate = shape.find("model.layers.0.mlp.gate.weight");
   gate.shape = {1, 8};
   gate.data.resize(16);
@@ -59,21 +59,54 @@ TEST(Checkpoint, WrongTensorsAreNamed) {
   query.data.resize(64);
   type.write();
   EXPECT_TRUE(contains(type.error(), "q_proj.weight' has dtype F8_E4M3, expects F32, F16 or BF16"));
-  other.tensors.push_back({"model.layers.0.extra", "BF16", {2}, "abcd"});
-  other.tensors.push_back({"model.layers.1.extra", "BF16", {2}, "abcd"});
-  other.write();
-  EXPECT_EQ(other.error(), "tensor 'model.layers.0.extra' [2] is not expected in a qwen3_moe checkpoint of 1 layers "
-                           "and 2 experts; 1 more");
-  tied.config = tinyConfig("tie_word_embeddings", true);
-  tied.write();
-  EXPECT_EQ(tied.error(), "tensor 'lm_head.weight' is present, but config.json says tie_word_embeddings true");
-  tied.remove("lm_head.weight");
-  tied.write();
-  EXPECT_EQ(tied.error(), "no error");
+  bias.tensors.push_back({"model.layers.0.self_attn.q_proj.bias", "BF16", {8}, std::string(16, '\0')});
+  bias.write();
+  EXPECT_EQ(bias.error(), "tensor 'model.layers.0.self_attn.q_proj.bias' [8] is not expected in a qwen3_moe checkpoint "
+                          "of 1 layers and 2 experts, and 'model.layers.0.self_attn.q_proj' would compute something "
+                          "else with it");
   vocabulary.config = tinyConfig("vocab_size", 17);
   vocabulary.write();
   EXPECT_EQ(vocabulary.error(),
             "tensor 'model.embed_tokens.weight' has 16 rows, expects 17 (vocab_size of config.json)");
+}
+
+TEST(Checkpoint, TensorsOfNoModuleAreLeftOut) {
+  TinyCheckpoint model;
+  model.tensors.push_back({"model.layers.1.extra", "I64", {1}, "abcdefgh"});
+  model.tensors.push_back({"model.layers.2.extra", "BF16", {2}, "abcd"});
+  model.write();
+  std::string text = "tensor 'model.layers.1.extra' [1] and 1 more are not expected in a qwen3_moe checkpoint of 1 "
+                     "layers and 2 experts and left out";
+  llvm::Expected<Checkpoint> open = Checkpoint::open(model.folder.path());
+  ASSERT_TRUE(bool(open)) << llvm::toString(open.takeError());
+  EXPECT_EQ(open->warnings(), llvm::ArrayRef<std::string>(text));
+  EXPECT_EQ(errorText(Checkpoint::open(model.folder.path(), /*isStrict=*/true)), text + "; refused by --strict");
+}
+
+TEST(Checkpoint, FourCasesOfATiedHead) {
+  auto open = [](TinyCheckpoint &model) {
+    model.write();
+    return Checkpoint::open(model.folder.path());
+  };
+  TinyCheckpoint tied, other, untied;
+  tied.config = other.config = tinyConfig("tie_word_embeddings", true);
+  // A copy of the embedding says nothing new; a head that is missing is what the flag means.
+  for (int i = 0; i < 2; ++i) {
+    llvm::Expected<Checkpoint> model = open(tied);
+    ASSERT_TRUE(bool(model)) << llvm::toString(model.takeError());
+    EXPECT_TRUE(model->config().tieWordEmbeddings && model->warnings().empty() && !model->find("lm_head.weight"));
+    tied.remove("lm_head.weight");
+  }
+  other.find("lm_head.weight").data[3] = 0;
+  llvm::Expected<Checkpoint> model = open(other);
+  ASSERT_TRUE(bool(model)) << llvm::toString(model.takeError());
+  EXPECT_TRUE(!model->config().tieWordEmbeddings && model->find("lm_head.weight"));
+  EXPECT_EQ(model->warnings().front(), "tensor 'lm_head.weight' differs from 'model.embed_tokens.weight', but "
+                                       "config.json says tie_word_embeddings true; the stored head is used");
+  untied.remove("lm_head.weight");
+  untied.write();
+  EXPECT_TRUE(contains(untied.error(), "tensor 'lm_head.weight' is missing, expects the shape [16, 8]; without it "
+                                       "config.json must say tie_word_embeddings true"));
 }
 
 TEST(Checkpoint, ShardsMustAllBeThere) {

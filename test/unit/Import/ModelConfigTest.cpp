@@ -100,6 +100,30 @@ TEST(ModelConfig, RopeBaseMayStandInRopeParameters) {
   EXPECT_TRUE(contains(refused(config), "rope_parameters.rope_theta is 0, expects"));
 }
 
+TEST(ModelConfig, RotationsThatComeToTheSameAreAccepted) {
+  Json both = tinyConfig("rope_parameters", JsonObject().set("rope_type", "default").set("rope_theta", 10000));
+  EXPECT_EQ(accepted(both).ropeTheta, 1e4);
+  EXPECT_EQ(accepted(tinyConfig("rope_scaling", JsonObject().set("type", "default"))).ropeTheta, 1e4);
+  EXPECT_EQ(accepted(tinyConfig("rope_scaling", JsonObject().set("type", "linear").set("factor", 1))).ropeTheta, 1e4);
+  EXPECT_EQ(accepted(tinyConfig("partial_rotary_factor", 1.0)).ropeTheta, 1e4);
+}
+
+TEST(ModelConfig, RotationsThatContradictEachOtherAreRefused) {
+  EXPECT_EQ(
+      refused("rope_parameters", JsonObject().set("rope_type", "default").set("rope_theta", 1e6)),
+      "config.json: rope_parameters.rope_theta is 1000000.0, but rope_theta is 10000.0; expects the same in both");
+  EXPECT_EQ(
+      refused("rope_scaling", JsonObject().set("type", "default").set("rope_type", "yarn")),
+      "config.json: rope_scaling.type is \"default\", but rope_scaling.rope_type is \"yarn\"; expects the same in "
+      "both");
+  EXPECT_TRUE(contains(refused("rope_parameters", JsonObject().set("full_attention", JsonObject())),
+                       "rope_parameters has the object 'full_attention'"));
+  EXPECT_TRUE(contains(refused("rope_parameters", JsonObject().set("partial_rotary_factor", 0.5)),
+                       "rope_parameters.partial_rotary_factor is 0.5, expects 1"));
+  EXPECT_TRUE(contains(refused("rope_parameters", JsonArray{}), "rope_parameters is an array of 0, expects an object"));
+  EXPECT_TRUE(contains(refused("rope_scaling", JsonObject().set("type", "linear").set("factor", 2)), "is \"linear\""));
+}
+
 TEST(ModelConfig, OtherModelsAreRefusedByName) {
   EXPECT_EQ(refused("model_type", "mystery"),
             "config.json: model_type is 'mystery', which is not supported; supported are: qwen3_moe");
