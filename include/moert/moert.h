@@ -44,6 +44,10 @@ typedef struct moert_model moert_model;
 /// One conversation: KV cache, activations, sampler. One thread at a time, but for moert_session_cancel.
 typedef struct moert_session moert_session;
 
+/// Largest values of `threads` and `reader_lanes`.
+#define MOERT_MAX_THREADS 64u
+#define MOERT_MAX_READER_LANES 16u
+
 /// What happens when a token does not fit the context any more.
 typedef enum moert_on_full {
   MOERT_ON_FULL_STOP = 0, /* generation ends with MOERT_FINISH_CONTEXT, other calls with MOERT_STATUS_CONTEXT_FULL */

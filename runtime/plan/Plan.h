@@ -16,11 +16,11 @@ namespace moert {
 /// Stack of a compute or reader thread. Kernels use a few KiB; the rest is the C library's thread descriptor and
 /// margin.
 inline constexpr uint64_t kStackBytes = MOERT_STACK_BYTES;
-inline constexpr uint32_t kMaxThreads = 64;
+inline constexpr uint32_t kMaxThreads = MOERT_MAX_THREADS;
 /// The plan makes room for at least this many compute threads, so that plan and minimum are the same numbers for any
 /// thread count up to it, on the device as in the compile report.
 inline constexpr uint32_t kPlannedThreads = 4;
-inline constexpr uint32_t kMaxReaderLanes = 16;
+inline constexpr uint32_t kMaxReaderLanes = MOERT_MAX_READER_LANES;
 inline constexpr uint32_t kMaxSessions = 1024;
 /// Room to tokenize a text of the context's length that is not in NFC: up to three times its bytes, about 5 bytes a
 /// token. Taken from the ledger during the call only.

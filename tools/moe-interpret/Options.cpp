@@ -7,6 +7,7 @@
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <limits>
 
@@ -72,12 +73,15 @@ static llvm::Error setValue(InterpretOptions &options, llvm::StringRef flag, llv
 
 llvm::Expected<InterpretOptions> parseInterpretOptions(llvm::ArrayRef<const char *> arguments) {
   InterpretOptions options;
+  llvm::StringSet<> seen;
   for (size_t i = 0; i < arguments.size(); ++i) {
     llvm::StringRef flag = arguments[i];
     if (flag == "--help" || flag == "-h") {
       options.showsHelp = true;
       return options;
     }
+    if (flag.starts_with("-") && !seen.insert(flag).second)
+      return fault(flag + " is given twice");
     if (flag == "--check-hashes") {
       options.checksHashes = true;
     } else if (flag == "--ids" || flag == "--greedy" || flag == "--logits" || flag == "--experts-used" ||

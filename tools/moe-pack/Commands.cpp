@@ -18,7 +18,7 @@ namespace moepack {
 namespace {
 
 /// Faults that are printed; a pack of another file can have thousands.
-constexpr size_t kMostFaults = 8;
+constexpr size_t kMostFaults = 10;
 
 const char *kindOf(const moepack_record &record) {
   switch (record.kind) {

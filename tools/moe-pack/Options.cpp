@@ -46,8 +46,12 @@ bool parseOptions(int argc, char **argv, Options &options) {
       return true;
     }
     if (word == "--json") {
+      if (options.json)
+        return usageFault("--json is given twice");
       options.json = true;
     } else if (word == "--threads") {
+      if (options.numThreads != 0)
+        return usageFault("--threads is given twice");
       llvm::StringRef value = i + 1 < argc ? argv[++i] : "";
       if (value.getAsInteger(10, options.numThreads) || options.numThreads < 1 || options.numThreads > 256)
         return usageFault("--threads is '" + value + "', expected 1 to 256");

@@ -3,6 +3,7 @@
 /// Parsing of the command line of moe-run: one table of flags.
 #include "tools/moe-run/Options.h"
 
+#include "moert/moert.h"
 #include "tools/moe-run/Message.h"
 
 #include <errno.h>
@@ -16,6 +17,8 @@ namespace moerun {
 
 namespace {
 
+static_assert(MOERT_MAX_THREADS == 64 && MOERT_MAX_READER_LANES == 16, "the texts below name them");
+
 enum class Kind { Switch, Text, Choice, Count, AutoCount, Real, Size };
 
 struct Flag {
@@ -25,6 +28,7 @@ struct Flag {
   double least, most; // Count, AutoCount and Real
   const char *valid;  // "expects ..."
   bool *given;
+  bool isSeen = false;
 };
 
 bool parseCount(const char *text, uint64_t *value) {
@@ -100,14 +104,17 @@ bool setValue(const Flag &flag, const char *text) {
 }
 
 /// Handles argv[*index] (and its value); false after a message.
-bool parseFlag(const Flag *flags, size_t numFlags, int argc, char **argv, int *index) {
+bool parseFlag(Flag *flags, size_t numFlags, int argc, char **argv, int *index) {
   const char *argument = argv[*index];
   const char *equals = strchr(argument, '=');
   size_t nameLength = equals ? static_cast<size_t>(equals - argument) : strlen(argument);
   for (size_t i = 0; i < numFlags; ++i) {
-    const Flag &flag = flags[i];
+    Flag &flag = flags[i];
     if (strlen(flag.name) != nameLength || strncmp(flag.name, argument, nameLength) != 0)
       continue;
+    if (flag.isSeen)
+      return usageError("%s is given twice", flag.name);
+    flag.isSeen = true;
     if (flag.given)
       *flag.given = true;
     if (flag.kind == Kind::Switch) {
@@ -209,7 +216,7 @@ bool parseOptions(int argc, char **argv, Options &options) {
   o.arguments = argv;
   const double kMost32 = 2147483647.0, kMost63 = 9223372036854774784.0;
   const char *kSize = "a size such as 900MB, 2.5GB or 2GiB, or a number of bytes";
-  const Flag flags[] = {
+  Flag flags[] = {
       {"--pack", Kind::Text, &o.packPath, 0, 0, "the path of a .moepack file", nullptr},
       {"--pack-offset", Kind::Count, &o.packOffset, 0, kMost63, "a number of bytes from 0", &o.hasPackOffset},
       {"--pack-bytes", Kind::Count, &o.packBytes, 1, kMost63, "a number of bytes from 1", &o.hasPackBytes},
@@ -225,7 +232,7 @@ bool parseOptions(int argc, char **argv, Options &options) {
       {"--min-p", Kind::Real, &o.minP, 0, 1, "a number from 0 (off) to 1", &o.hasMinP},
       {"--seed", Kind::Count, &o.seed, 0, 18446744073709551616.0, "a number from 0 to 2^64 - 1", nullptr},
       {"--memory", Kind::Size, &o.memoryBytes, 0, 0, kSize, nullptr},
-      {"--threads", Kind::AutoCount, &o.threads, 1, 64, "auto or a number from 1 to 64", nullptr},
+      {"--threads", Kind::AutoCount, &o.threads, 1, MOERT_MAX_THREADS, "auto or a number from 1 to 64", nullptr},
       {"--cpus", Kind::Text, &o.cpus, 0, 0, "a list of CPUs such as 0-3,6", nullptr},
       {"--lock", Kind::Switch, &o.lock, 0, 0, "", nullptr},
       {"--experts-used", Kind::Count, &o.expertsUsed, 1, 1024, "a number from 1 to the experts of a token", nullptr},
@@ -235,7 +242,7 @@ bool parseOptions(int argc, char **argv, Options &options) {
       {"--context", Kind::Count, &o.context, 1, kMost32, "a number from 1 to the compiled context", nullptr},
       {"--window", Kind::Count, &o.window, 1, kMost32, "a number of positions from 1 to the compiled window", nullptr},
       {"--sinks", Kind::Count, &o.sinks, 0, kMost32, "a number of positions from 0", nullptr},
-      {"--lanes", Kind::Count, &o.lanes, 1, 16, "a number of reader threads from 1 to 16", nullptr},
+      {"--lanes", Kind::Count, &o.lanes, 1, MOERT_MAX_READER_LANES, "a number of reader threads from 1 to 16", nullptr},
       {"--json", Kind::Switch, &o.json, 0, 0, "", nullptr},
       {"--special", Kind::Switch, &o.special, 0, 0, "", nullptr},
       {"--quiet", Kind::Switch, &o.quiet, 0, 0, "", nullptr},

@@ -65,7 +65,7 @@ private:
   RunResult result;
   Array<char> promptText;
   LogitsFile logits;
-  bool outputFailed = false;
+  bool outputFailed = false, logitsFailed = false;
   int outputErrno = 0;
   int exitCode = kExitFault;
 };
@@ -132,21 +132,23 @@ bool Runner::tokenizePrompt() {
 }
 
 bool Runner::parseIds() {
-  const char *text = options.ids;
-  while (*text == ' ')
-    ++text;
-  while (*text) {
+  auto skipSpaces = [](const char *at) { return at + strspn(at, " "); };
+  const char *text = skipSpaces(options.ids);
+  for (bool isFirst = true; isFirst ? *text != '\0' : *text == ','; isFirst = false) {
+    text = isFirst ? text : skipSpaces(text + 1);
     char *end = nullptr;
     errno = 0;
     long long id = strtoll(text, &end, 10);
-    if (end == text || errno != 0 || id < INT32_MIN || id > INT32_MAX || (*end && *end != ',' && *end != ' ')) {
-      usageError("--ids expects token ids such as 1,2,3, but got '%s'", text);
+    end += strspn(end, " ");
+    if (!strchr("-0123456789", *text) || *text == '\0' || end == text || errno != 0 || id < INT32_MIN ||
+        id > INT32_MAX || (*end != ',' && *end != '\0')) {
+      usageError("--ids expects token ids such as 1,2,3, but got '%s' at '%s'", options.ids, text);
       return usage();
     }
     int32_t narrow = static_cast<int32_t>(id);
     if (!result.promptIds.append(&narrow, 1))
       return printError("out of memory");
-    text = end + strspn(end, ", ");
+    text = end;
   }
   return true;
 }
@@ -214,8 +216,9 @@ int32_t Runner::onLogits(void *user, uint64_t position, const float *logits, uin
   static_cast<void>(position);
   static_cast<void>(vocabSize);
   Runner &self = *static_cast<Runner *>(user);
-  self.outputFailed = self.outputFailed || !self.logits.writeRow(logits);
-  return self.outputFailed;
+  // writeRow says what is wrong.
+  self.logitsFailed = self.logitsFailed || !self.logits.writeRow(logits);
+  return self.logitsFailed;
 }
 
 bool Runner::generate() {
@@ -247,12 +250,11 @@ bool Runner::generate() {
   size_t numGenerated = result.generated.num_generated;
   result.ids.setSize(numGenerated < capacity ? numGenerated : capacity);
   if (status == MOERT_STATUS_CANCELLED || result.generated.finish_reason == MOERT_FINISH_CANCELLED) {
-    result.generated.finish_reason = outputFailed ? MOERT_FINISH_ERROR : MOERT_FINISH_CANCELLED;
-    exitCode = outputFailed ? kExitFault : kExitDegraded;
+    bool failed = outputFailed || logitsFailed;
+    result.generated.finish_reason = failed ? MOERT_FINISH_ERROR : MOERT_FINISH_CANCELLED;
+    exitCode = failed ? kExitFault : kExitDegraded;
     // A row of logits that could not be written has been reported by its file.
-    if (outputErrno)
-      printError("the output was refused: %s", strerror(outputErrno));
-    return !outputFailed;
+    return outputFailed ? printError("the output was refused: %s", strerror(outputErrno)) : !logitsFailed;
   }
   if (status != MOERT_STATUS_OK) {
     result.generated.finish_reason = MOERT_FINISH_ERROR;
