@@ -1,20 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what a bare Debian 12 lacks, then configures and builds into build/. Skips what is there already.
-# Usage: scripts/setup.sh [--no-build] [--check]
+# Usage: scripts/setup.sh [--no-build] [--check] [--sanitizers]
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 PACKAGES_LLVM=(llvm-22-dev libmlir-22-dev mlir-22-tools liblld-22-dev clang-22 lld-22 llvm-22-tools)
 PACKAGES_DEBIAN=(zlib1g-dev libzstd-dev nlohmann-json3-dev libxxhash-dev cmake ninja-build g++ libgtest-dev
   libbenchmark-dev qemu-user gcc-aarch64-linux-gnu g++-aarch64-linux-gnu python3 python3-psutil)
+# Only for the presets asan, tsan and fuzz (docs/debugging.md).
+PACKAGES_SANITIZERS=(libclang-rt-22-dev)
 
 usage() {
   cat <<'TEXT'
-usage: scripts/setup.sh [--no-build] [--check]
+usage: scripts/setup.sh [--no-build] [--check] [--sanitizers]
   (no flag)    install the missing packages, configure, build into build/
   --no-build   only install
   --check      only say what is missing; exit code 1 if something is
+  --sanitizers also what the presets asan, tsan and fuzz need
 Needs root or sudo when packages are missing. Set MOEC_BUILD_DIR to build elsewhere.
 TEXT
 }
@@ -137,6 +140,7 @@ main() {
     case "$1" in
       --no-build) with_build=0 ;;
       --check) check_only=1 ;;
+      --sanitizers) PACKAGES_LLVM+=("${PACKAGES_SANITIZERS[@]}") ;;
       -h | --help) usage && exit 0 ;;
       *) usage >&2 && exit 2 ;;
     esac

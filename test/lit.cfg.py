@@ -3,7 +3,7 @@
 
 Substitutions: %moec %moe-opt %moe-run %moe-run-arm64 %moe-pack %moe-interpret (programs), %examples %data %shared-out
 (folders), %python. FileCheck, not, count, split-file, llvm-objdump come from LLVM's own folder.
-Features: slow (only with --param slow=1), qemu, avx512vnni.
+Features: slow (only with --param slow=1), qemu, avx512vnni, sanitizer (the build has MOEC_SANITIZE).
 Python tests import test/tools/moectest.py and find everything through MOEC_* variables.
 """
 import os
@@ -39,6 +39,8 @@ try:
             config.available_features.add("avx512vnni")
 except OSError:
     pass
+if config.moec_sanitize:
+    config.available_features.add("sanitizer")
 if lit_config.params.get("slow", "0") not in ("", "0"):
     config.available_features.add("slow")
 

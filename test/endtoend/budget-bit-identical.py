@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s
+# UNSUPPORTED: sanitizer
 """Any budget from the minimum up gives the same logits; misses grow as it falls, each reads one record, memory holds.
 
 Budgets are min + f * (plan - min) for f = 1, 1/2, 1/4, 0. The process is also measured from outside: its peak resident

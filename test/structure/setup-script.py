@@ -71,4 +71,7 @@ with scratch() as folder:
 
     result, _ = setup(folder, DPKG_NONE, FOUND, flags=("--check",), code=1)
     check("libmlir-22-dev" in result.out, result.out)
+    check("libclang-rt" not in result.out, "an optional package is asked for")
+    result, _ = setup(folder, DPKG_NONE, FOUND, flags=("--check", "--sanitizers"), code=1)
+    check("libclang-rt-22-dev" in result.out, result.out)
     setup(folder, DPKG_ALL, FOUND, flags=("--bogus",), code=2)

@@ -9,6 +9,7 @@
 
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <unistd.h>
 
 using namespace fake;
@@ -90,6 +91,36 @@ TEST(Pack, DamagedRowAndExpertAreFoundWhenUsed) {
     ASSERT_EQ(api().session_reset(session, nullptr), MOERT_STATUS_OK);
     EXPECT_EQ(api().prefill(session, ids.data(), ids.size(), 0, nullptr, nullptr, &error), MOERT_STATUS_OK);
     EXPECT_EQ(memcmp(api().logits(session), referenceLogits(ids).back().data(), kVocab * 4), 0);
+    api().session_destroy(session);
+    api().close(model);
+  }
+}
+
+/// Makes `path` another pack of the same layout: all experts differ. In place, or as a new file with the old name.
+void replacePack(const std::string &path, const PackLayout &layout, bool inPlace) {
+  if (!inPlace) {
+    std::filesystem::copy_file(path, path + ".new");
+    std::filesystem::rename(path + ".new", path);
+  }
+  for (uint64_t at = layout.experts; at < layout.rows; at += MOEPACK_PAGE_BYTES)
+    flipBit(path, at);
+}
+
+TEST(Pack, ReplacedWhileOpenGivesTheOldResultOrAnError) {
+  for (bool inPlace : {true, false}) {
+    PackLayout layout;
+    std::string path = makePack({}, &layout);
+    moert_model *model = openOrDie(options(path, budgetFor(kTopK)));
+    moert_session *session = nullptr;
+    ASSERT_EQ(api().session_create(model, &session, nullptr), MOERT_STATUS_OK);
+    std::vector<int32_t> ids = somePrompt(64);
+    ASSERT_EQ(api().prefill(session, ids.data(), 8, 0, nullptr, nullptr, nullptr), MOERT_STATUS_OK);
+    replacePack(path, layout, inPlace);
+    moert_error error = {};
+    moert_status status = api().prefill(session, ids.data() + 8, ids.size() - 8, 0, nullptr, nullptr, &error);
+    EXPECT_EQ(status, inPlace ? MOERT_STATUS_CORRUPT : MOERT_STATUS_OK) << error.message;
+    if (!inPlace) // what was opened stays open under no name
+      EXPECT_EQ(memcmp(api().logits(session), referenceLogits(ids).back().data(), kVocab * 4), 0);
     api().session_destroy(session);
     api().close(model);
   }

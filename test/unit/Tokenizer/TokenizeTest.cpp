@@ -46,6 +46,14 @@ TEST(Tokenize, KeepsIllFormedBytes) {
   OpenedTokenizer tokenizer = openSmallTokenizer();
   EXPECT_EQ(tokenizer.tokenize("ab\xFF\xC3"), (Ids{256, 0xFF, 0xC3}));
   EXPECT_EQ(tokenizer.tokenize(llvm::StringRef("\0", 1)), (Ids{0}));
+  EXPECT_EQ(tokenizer.tokenize(llvm::StringRef("ab\0ab", 5)), (Ids{256, 0, 256}));
+}
+
+TEST(Tokenize, TakesAMegabyteOfLineEnds) {
+  // One word, since the pattern cuts between no two line ends; the time must not grow with its square.
+  OpenedTokenizer tokenizer = openSmallTokenizer();
+  std::string text(1 << 20, '\n');
+  EXPECT_EQ(tokenizer.tokenize(text), Ids(1 << 20, '\n'));
 }
 
 TEST(Tokenize, ReturnsEveryTextThatIsNormal) {
