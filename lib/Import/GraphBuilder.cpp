@@ -65,8 +65,8 @@ private:
   RankedTensorType tensor(ArrayRef<int64_t> shape) { return RankedTensorType::get(shape, builder.getF32Type()); }
   moe::CacheType cacheType() {
     return moe::CacheType::get(builder.getContext(), config.numKvHeads, config.headDim, config.headDim,
-                               static_cast<int64_t>(capacity), builder.getF32Type(),
-                               static_cast<int64_t>(options.window), static_cast<int64_t>(options.sinks));
+                               static_cast<int64_t>(capacity), builder.getF32Type(), static_cast<int64_t>(window),
+                               static_cast<int64_t>(options.sinks));
   }
 
   OpBuilder builder;
@@ -75,7 +75,7 @@ private:
   const Qwen3MoeConfig &config;
   const GraphOptions &options;
   OwningOpRef<ModuleOp> module;
-  uint64_t capacity = 0, chunk = 0;
+  uint64_t capacity = 0, chunk = 0, window = 0;
   std::map<uint32_t, int64_t> fileNumbers; // checkpoint file -> index in moe.files
   std::map<std::string, moe::WeightOp> weights;
 };
@@ -102,10 +102,11 @@ llvm::Error GraphBuilder::setSizes() {
   if (options.window && options.sinks >= capacity)
     return fault("expects fewer sinks than the context has positions, which are " + llvm::Twine(capacity) +
                  " (--sinks), but got " + llvm::Twine(options.sinks));
+  window = options.window ? options.window : config.slidingWindow < capacity ? config.slidingWindow : 0;
   chunk = std::min(options.maxChunk, capacity);
   (*module)->setAttr("moe.context", builder.getI64IntegerAttr(static_cast<int64_t>(capacity)));
   (*module)->setAttr("moe.chunk", builder.getI64IntegerAttr(static_cast<int64_t>(chunk)));
-  (*module)->setAttr("moe.window", builder.getI64IntegerAttr(static_cast<int64_t>(options.window)));
+  (*module)->setAttr("moe.window", builder.getI64IntegerAttr(static_cast<int64_t>(window)));
   (*module)->setAttr("moe.sinks", builder.getI64IntegerAttr(static_cast<int64_t>(options.sinks)));
   return llvm::Error::success();
 }

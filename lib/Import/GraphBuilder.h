@@ -18,7 +18,8 @@ struct GraphOptions {
   uint64_t context = 0;
   /// Most tokens in one call of @prefill; at most the context counts.
   uint64_t maxChunk = 64;
-  /// Positions that a token sees, its own included, and first positions that it always sees; window 0: all.
+  /// Positions that a token sees, its own included, and first positions that it always sees; window 0: as the model was
+  /// made, by default all.
   uint64_t window = 0, sinks = 0;
   /// Stands in `moe.model` as `name`; empty: the last part of the folder's path.
   std::string name;

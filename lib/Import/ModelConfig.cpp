@@ -99,14 +99,13 @@ Error refuseVariants(const JsonCursor &root) {
   if (std::optional<JsonCursor> field = root.find("decoder_sparse_step"))
     if (field->json().asInt64() != 1)
       return field->wrong("1; layers without experts are not supported");
-  for (llvm::StringRef key : {"use_sliding_window", "attention_bias"})
-    if (std::optional<JsonCursor> field = root.find(key)) {
-      Expected<bool> flag = field->boolean();
-      if (!flag)
-        return flag.takeError();
-      if (*flag)
-        return field->wrong("false; true is not supported");
-    }
+  if (std::optional<JsonCursor> field = root.find("attention_bias")) {
+    Expected<bool> flag = field->boolean();
+    if (!flag)
+      return flag.takeError();
+    if (*flag)
+      return field->wrong("false; true is not supported");
+  }
   return Error::success();
 }
 
@@ -221,6 +220,9 @@ Expected<Qwen3MoeConfig> parseModelConfig(const JsonCursor &root) {
   config.topK = fields.count("num_experts_per_tok", static_cast<int64_t>(config.numExperts), "num_experts");
   config.vocabSize = fields.count("vocab_size", kMaxVocabulary);
   config.maxPositionEmbeddings = fields.count("max_position_embeddings", kMaxContext);
+  // In qwen3_moe the window holds for all layers; max_window_layers is not looked at.
+  if (fields.flagOr("use_sliding_window", false))
+    config.slidingWindow = fields.count("sliding_window", kMaxContext);
   config.rmsNormEps = fields.number("rms_norm_eps", 1e-12, 1e-1);
   readRope(fields, root, config);
   config.normTopkProb = fields.flag("norm_topk_prob");

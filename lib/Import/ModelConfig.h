@@ -22,6 +22,7 @@ struct Qwen3MoeConfig {
   uint64_t topK = 0; // 1 to numExperts
   uint64_t vocabSize = 0;
   uint64_t maxPositionEmbeddings = 0;
+  uint64_t slidingWindow = 0; // positions that a token sees, its own included; 0: all
   double rmsNormEps = 0;
   double ropeTheta = 0;
   bool normTopkProb = false;

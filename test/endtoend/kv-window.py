@@ -4,6 +4,7 @@
 
 400 tokens are fed with a window of 50: eight times the window, and ring blocks are used again twice.
 """
+import json
 import os
 
 from moectest import (DEMO, check, comma, compiled, execute, expect_error, heldout_ids, largest_difference, moec,
@@ -57,6 +58,20 @@ with scratch() as folder:
     # Classes are rounded up to pages of 16 KiB.
     check(abs(full["plan_bytes"] - short["plan_bytes"] - 12 * block) <= 16384,
           f"plan {full['plan_bytes']} and with a window {short['plan_bytes']}, a block has {block}")
+
+    # A checkpoint's own window is taken.
+    os.mkdir(file("model"))
+    for name in os.listdir(DEMO):
+        os.symlink(os.path.join(DEMO, name), os.path.join(file("model"), name))
+    with open(os.path.join(DEMO, "config.json"), encoding="utf-8") as stream:
+        config = json.load(stream)
+    os.remove(os.path.join(file("model"), "config.json"))
+    with open(os.path.join(file("model"), "config.json"), "w", encoding="utf-8") as stream:
+        json.dump({**config, "use_sliding_window": True, "sliding_window": 48}, stream)
+    for flags, window in (((), 48), (FLAGS, WINDOW)):
+        moec("compile", file("model"), "--target", "host", *flags, "--to", "import", "-o", file("own"))
+        with open(file("own.import.mlir"), encoding="utf-8") as stream:
+            check(f"window = {window}" in stream.read(), f"expected a window of {window} with {flags}")
 
     # A compiled window can only shrink.
     half = run_json(built, "--ids", prompt, "--max-tokens", 1, "--window", 25)
