@@ -7,6 +7,7 @@
 
 #include "include/moert/KvWindow.h"
 #include "lib/Plan/KvLayout.h"
+#include "lib/Support/CheckedMath.h"
 
 namespace mlir::moe {
 #define GEN_PASS_DEF_PLANMEMORY
@@ -63,6 +64,10 @@ FailureOr<KvPlan> planKv(func::FuncOp prefill, int64_t chunk) {
   }
   moert_kv_window window = moert_make_kv_window(plan.capacity, plan.window, plan.sinks, chunk);
   plan.numBlocks = static_cast<int64_t>(moert_kv_num_blocks(&window, plan.capacity));
+  constexpr uint64_t kMostBytes = uint64_t(1) << 62;
+  if (moec::checkedMul(plan.numBlocks, plan.blockBytes).value_or(UINT64_MAX) > kMostBytes)
+    return prefill.emitError("expects a KV cache of at most 2^62 bytes, but got ")
+           << plan.numBlocks << " blocks of " << plan.blockBytes << " bytes";
   return plan;
 }
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// KV caches that the device has no kernel or no place for are refused by name.
+// RUN: %moe-opt %s --moe-plan-memory --split-input-file --verify-diagnostics
+
+module attributes {moe.model = {hidden_size = 64 : i64, vocab_size = 64 : i64}, moe.chunk = 4 : i64, rt.pack = {}} {
+  // expected-error @+1 {{a KV cache with head_dim 20 has no kernel; supported are multiples of 8 up to 1024}}
+  func.func @prefill(%c: !moe.cache<kv_heads = 2, qk_dim = 20, v_dim = 32, capacity = 128, elem = f32>) {
+    return
+  }
+}
+
+// -----
+
+module attributes {moe.model = {hidden_size = 64 : i64, vocab_size = 64 : i64}, moe.chunk = 4 : i64, rt.pack = {}} {
+  // expected-error @+1 {{expects caches with a capacity that is a multiple of 64 up to 2^30, but got}}
+  func.func @prefill(%c: !moe.cache<kv_heads = 2, qk_dim = 32, v_dim = 32, capacity = 100, elem = f32>) {
+    return
+  }
+}
+
+// -----
+
+module attributes {moe.model = {hidden_size = 64 : i64, vocab_size = 64 : i64}, moe.chunk = 4 : i64, rt.pack = {}} {
+  // expected-error @+1 {{expects caches of one capacity, window and number of sinks, but got}}
+  func.func @prefill(%c: !moe.cache<kv_heads = 2, qk_dim = 32, v_dim = 32, capacity = 128, elem = f32>,
+      %d: !moe.cache<kv_heads = 2, qk_dim = 32, v_dim = 32, capacity = 128, elem = f32, window = 64>) {
+    return
+  }
+}
+
+// -----
+
+!cache = !moe.cache<kv_heads = 65536, qk_dim = 1024, v_dim = 1024, capacity = 1073741824, elem = f32>
+module attributes {moe.model = {hidden_size = 64 : i64, vocab_size = 64 : i64}, moe.chunk = 4 : i64, rt.pack = {}} {
+  // expected-error @+1 {{expects a KV cache of at most 2^62 bytes, but got 16777216 blocks of}}
+  func.func @prefill(%a: !cache, %b: !cache, %c: !cache, %d: !cache, %e: !cache, %f: !cache, %g: !cache, %h: !cache,
+      %i: !cache) {
+    return
+  }
+}
