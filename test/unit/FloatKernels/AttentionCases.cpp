@@ -148,7 +148,10 @@ void runAttention(Runner &runner, KernelFunction kernel, int64_t heads, Region &
         region.append(k.data(), v.data(), h, filled);
       }
     // Wide heads cost more and show less.
-    int64_t numTokens = shape.keyDim > 64 ? 2 : kMaxTokens;
+    bool isWide = shape.keyDim > 32;
+    if (isWide && position != 61 && position != 1208)
+      continue;
+    int64_t numTokens = isWide ? 2 : kMaxTokens;
     std::vector<float> q = random.values(numTokens * heads * shape.keyDim, 3.0f);
     std::vector<float> o((size_t)(numTokens * heads * shape.valueDim), -1.0f), single = o, expected;
     for (int64_t t = 0; t < numTokens; ++t)

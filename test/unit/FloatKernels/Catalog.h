@@ -38,6 +38,8 @@ constexpr int64_t kNumBlocks = kContext / 64;
   X(rope_f32, 4, 2, 32, 32, f32, 0, 32, true)                                                                          \
   X(rope_f16, 2, 1, 80, 48, f16, 64, 24, false)                                                                        \
   X(rope_i8, 4, 2, 24, 40, i8, 128, 16, true)                                                                          \
+  X(rope_f32_256, 1, 1, 256, 256, f32, 0, 64, true)                                                                    \
+  X(rope_i8_112, 2, 1, 112, 112, i8, 0, 112, true)                                                                     \
   X(rope_i4, 4, 2, 24, 40, i4, 128, 16, true)                                                                          \
   X(rope_i4_long, 2, 1, 192, 256, i4, 0, 64, false)                                                                    \
   X(rope_i4_even, 1, 1, 128, 64, i4, 0, 128, true)
@@ -49,6 +51,14 @@ constexpr int64_t kNumBlocks = kContext / 64;
   X(attention_i8, 4, 2, 24, 40, i8, 128)                                                                               \
   X(attention_i8_wide, 2, 1, 128, 144, i8, 0)                                                                          \
   X(attention_i4, 4, 2, 24, 40, i4, 128)                                                                               \
+  X(attention_f16_24, 4, 2, 24, 24, f16, 0)                                                                            \
+  X(attention_f32_40, 2, 1, 40, 40, f32, 0)                                                                            \
+  X(attention_f16_64, 2, 2, 64, 64, f16, 0)                                                                            \
+  X(attention_f32_80, 2, 1, 80, 80, f32, 0)                                                                            \
+  X(attention_i8_112, 2, 1, 112, 112, i8, 0)                                                                           \
+  X(attention_f16_128, 1, 1, 128, 128, f16, 0)                                                                         \
+  X(attention_f32_192, 2, 1, 192, 192, f32, 0)                                                                         \
+  X(attention_i8_256, 1, 1, 256, 256, i8, 0)                                                                           \
   X(attention_f32_256, 1, 1, 256, 256, f32, 0)                                                                         \
   X(attention_f16_112, 3, 1, 112, 112, f16, 0)                                                                         \
   X(attention_i8_96, 2, 2, 96, 96, i8, 0)                                                                              \
