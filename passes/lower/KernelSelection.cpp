@@ -109,12 +109,23 @@ FailureOr<Kernel> KernelCache::kernelFor(ComputeOp step) {
       return failure();
   std::string name = (stringifyKind(step.getKind()) + "_" + Twine(kernels.size())).str();
   FailureOr<TilesAttr> tiles = generate(step, name);
-  if (failed(tiles))
+  if (failed(tiles) || failed(checkOperands(step, name)))
     return failure();
   Kernel kernel{SymbolRefAttr::get(module.getContext(), "kernels", {FlatSymbolRefAttr::get(module.getContext(), name)}),
                 *tiles};
   kernels[full] = kernel;
   return kernel;
+}
+
+LogicalResult KernelCache::checkOperands(ComputeOp step, StringRef name) {
+  // The planner makes views from the same constants; a plan that was edited may contradict itself.
+  ArrayRef<Type> taken = module.lookupSymbol<func::FuncOp>(name).getFunctionType().getInputs();
+  for (auto [i, operand] : llvm::enumerate(operandsOf(step)))
+    if (i >= taken.size() || operand.getType() != taken[i])
+      return step.emitOpError("has operand ")
+             << i << " of type " << operand.getType() << ", which contradicts its spec: the kernel takes "
+             << (i < taken.size() ? taken[i] : Type());
+  return success();
 }
 
 FailureOr<TilesAttr> KernelCache::generate(ComputeOp step, StringRef name) {

@@ -30,6 +30,8 @@ public:
 private:
   /// Generates `name` and returns the number of its tiles.
   FailureOr<rt::TilesAttr> generate(rt::ComputeOp step, StringRef name);
+  /// Says whether kernel `name` takes the operands of the step.
+  LogicalResult checkOperands(rt::ComputeOp step, StringRef name);
   FailureOr<rt::TilesAttr> generateMatrix(rt::ComputeOp step, StringRef name, moec::KernelContext &context);
   FailureOr<rt::TilesAttr> generateKv(rt::ComputeOp step, StringRef name, moec::KernelContext &context);
 
