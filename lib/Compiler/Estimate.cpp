@@ -163,7 +163,9 @@ void Estimator::addAssumptions() {
   auto add = [&](const llvm::Twine &text) { result.assumptions.push_back(text.str()); };
   add("routing is uniform and independent in every layer and token; expert slots are least recently used, so a use "
       "hits with the share of experts that have a slot, and never with fewer slots than one token uses");
-  add("the KV cache holds " + llvm::Twine(result.position) + " positions, half of the context");
+  bool isWindow = result.position < result.context / 2;
+  add("a token sees " + llvm::Twine(result.position) + " positions of the KV cache, " +
+      (isWindow ? "the window and its sinks" : "half of the context"));
   add("a token reads every resident weight once; activations stay in the processor's caches");
   add("an expert that misses is read from flash whole, written to memory and read again; nothing is read ahead");
   add("code and constants of the .so have " + formatSize(kAssumedCodeBytes) + " besides the tokenizer's tables");
@@ -213,6 +215,8 @@ llvm::Error Estimator::run(ModuleOp module) {
   result.context = integerOf(module, "rt.plan", "kv_capacity");
   result.chunk = integerOf(module, "rt.plan", "chunk");
   result.position = result.context / 2;
+  if (uint64_t window = integerOf(module, "rt.plan", "kv_window"))
+    result.position = std::min(result.position, window + integerOf(module, "rt.plan", "kv_sinks"));
   if (llvm::Error error = addWeights(module))
     return error;
   addTables(module);
