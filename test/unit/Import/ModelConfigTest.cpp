@@ -116,9 +116,8 @@ TEST(ModelConfig, RotationsThatComeToTheSameAreAccepted) {
 }
 
 TEST(ModelConfig, RotationsThatContradictEachOtherAreRefused) {
-  EXPECT_EQ(
-      refused("rope_parameters", JsonObject().set("rope_type", "default").set("rope_theta", 1e6)),
-      "config.json: rope_parameters.rope_theta is 1000000.0, but rope_theta is 10000.0; expects the same in both");
+  EXPECT_EQ(refused("rope_parameters", JsonObject().set("rope_type", "default").set("rope_theta", 1e6)),
+            "config.json: rope_parameters.rope_theta is 1e+06, but rope_theta is 10000.0; expects the same in both");
   EXPECT_EQ(
       refused("rope_scaling", JsonObject().set("type", "default").set("rope_type", "yarn")),
       "config.json: rope_scaling.type is \"default\", but rope_scaling.rope_type is \"yarn\"; expects the same in "
