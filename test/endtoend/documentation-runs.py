@@ -4,7 +4,7 @@
 
 sh: run by bash, every command must succeed. c: compiled, and called with an `api` if it is no whole program. mlir:
 through moe-opt. json: parsed, and a precision plan is followed. All documents share one folder, README.md first, whose
-model serves them all.
+model serves them all. test/structure/content-rules.test sees to it that any other block says why it is not run.
 """
 import glob
 import json

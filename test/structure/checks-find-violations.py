@@ -46,6 +46,7 @@ CASES = (
     ("contents", "lib/Pack/A.cpp", HEAD + "// /ho" + "me/me/x\n", "a path of one machine"),
     ("contents", "docs/a.md", "[x](absent.md)\n", "leads nowhere"),
     ("contents", "lib/Pack/A.cpp", HEAD + "// limit" + "ation L99\n", "L99 is not in"),
+    ("contents", "docs/a.md", "Text.\n\n```\nmoec\n```\n", "a block that nothing runs"),
     ("contents", "passes/plan/A.cpp", HEAD + "// REPLACE" + ": what it does\n", "still to write"),
 )
 for group, path, content, text in CASES:

@@ -84,8 +84,30 @@ def templates_are_filled(tree):
                     yield f"{path}:{number}: a text of tools/dev/new.py that is still to write"
 
 
+FENCE = re.compile(r"^(\s*)```(\w*)$")
+NOT_RUN = re.compile(r"^\s*<!-- not run: \S.*-->$")
+RUN_LANGUAGES = ("sh", "c", "mlir", "json")
+
+
+def blocks_run(tree):
+    """A fenced block of a document is run by test/endtoend/documentation-runs.py, or says why not."""
+    for path in tree.select("README.md", "CONTRIBUTING.md", "docs/", "examples/", ends=(".md",)):
+        if path.startswith("docs/reference/"):
+            continue
+        lines, is_open = tree.lines(path), False
+        for number, line in enumerate(lines, 1):
+            match = FENCE.match(line)
+            if not match:
+                continue
+            is_open = not is_open
+            if is_open and match[2] not in RUN_LANGUAGES and not NOT_RUN.match(lines[number - 2]):
+                yield f"{path}:{number}: a block that nothing runs: mark it as {', '.join(RUN_LANGUAGES)}, or put a " \
+                      "line '<!-- not run: why -->' over it"
+
+
 def check(tree):
     yield from templates_are_filled(tree)
+    yield from blocks_run(tree)
     yield from runtime_has_no_arithmetic(tree)
     yield from no_machine_paths(tree)
     yield from links(tree)
