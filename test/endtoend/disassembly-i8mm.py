@@ -28,6 +28,14 @@ def loops():
     return [r for r in ranges if not any(o != r and r[0] <= o[0] and o[1] <= r[1] for o in ranges)]
 
 
+def is_frame_pointer(begin):
+    """Whether x29 points into the stack at `begin`; without frame pointers it is a register like others."""
+    for _, name, operands in reversed(code[:begin]):
+        if operands.startswith("x29,") and not name.startswith("st"):
+            return "sp" in operands
+    return False
+
+
 counts = {"smmla": 0, "sdot": 0}
 for begin, end in loops():
     body = code[begin:end + 1]
@@ -35,7 +43,8 @@ for begin, end in loops():
         number = sum(name == wanted for _, name, _ in body)
         if number >= 4:
             counts[wanted] += 1
-            spills = [line for line in body if re.search(r"\[(sp|x29)\b", line[2])]
+            stack = r"\[(sp|x29)\b" if is_frame_pointer(begin) else r"\[sp\b"
+            spills = [line for line in body if re.search(stack, line[2])]
             check(not spills, f"{len(spills)} spills in a loop of {number} {wanted} at {body[0][0]:#x}")
             print(f"{wanted}: {number} in a loop of {len(body)} instructions at {body[0][0]:#x}")
 for wanted, number in counts.items():
