@@ -8,6 +8,7 @@
 #include "lib/Support/Fault.h"
 #include "lib/Support/Files.h"
 
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -15,6 +16,22 @@
 #include <utility>
 
 namespace moec {
+
+/// The pack beside `library`: OUT.moepack for OUT.so; for OUT.TARGET.so, as a compile for several targets writes it,
+/// also OUT.moepack and the pack of the layout family. TARGET may contain dots.
+static std::string packOf(llvm::StringRef library) {
+  library.consume_back(".so");
+  std::string own = (library + ".moepack").str();
+  if (llvm::sys::fs::exists(own))
+    return own;
+  constexpr const char *kFamilyPack = LLVM_HOST_TRIPLE[0] == 'a' ? ".arm64.moepack" : ".x86.moepack";
+  llvm::StringRef name = llvm::sys::path::filename(library), folder = library.drop_back(name.size());
+  for (size_t dot = name.rfind('.'); dot != llvm::StringRef::npos && dot > 0; dot = name.rfind('.', dot))
+    for (const char *suffix : {".moepack", kFamilyPack})
+      if (std::string path = (folder + name.take_front(dot) + suffix).str(); llvm::sys::fs::exists(path))
+        return path;
+  return own;
+}
 
 llvm::Expected<LoadedModel> LoadedModel::open(const std::string &library, std::string pack, uint32_t threads,
                                               uint32_t expertsUsed) {
@@ -37,11 +54,8 @@ llvm::Expected<LoadedModel> LoadedModel::open(const std::string &library, std::s
   loaded.api = getApi ? getApi(MOERT_API_VERSION) : nullptr;
   if (!loaded.api)
     return fault("'" + library + "' is no compiled model of API version " + llvm::Twine(MOERT_API_VERSION));
-  if (pack.empty()) {
-    llvm::SmallString<256> path(library);
-    llvm::sys::path::replace_extension(path, ".moepack");
-    pack = path.str().str();
-  }
+  if (pack.empty())
+    pack = packOf(library);
   moert_open_options options{};
   options.struct_bytes = sizeof options;
   options.pack_path = pack.c_str();

@@ -21,7 +21,7 @@ std::string listTargets() {
       stream << "not available: " << llvm::toString(target.takeError()) << "\n";
       continue;
     }
-    stream << llvm::left_justify(target->triple, 28) << llvm::left_justify(nameOf(target->isa), 12);
+    stream << llvm::left_justify(target->triple, 31) << llvm::left_justify(nameOf(target->isa), 12);
     if (target->name != name)
       stream << target->name << ": ";
     stream << target->summary << "\n";

@@ -152,11 +152,11 @@ bool fileExists(const char *path) {
   return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
 }
 
-/// Builds "<folder><stem>.moepack", zero-terminated.
-bool joinPack(Array<char> &path, const char *folder, size_t folderLength, const char *stem, size_t stemLength) {
+/// Builds "<folder><stem><suffix>", zero-terminated.
+bool joinPack(Array<char> &path, const char *folder, size_t folderLength, const char *stem, size_t stemLength,
+              const char *suffix) {
   path.setSize(0);
-  return path.append(folder, folderLength) && path.append(stem, stemLength) &&
-         path.append(".moepack", sizeof(".moepack"));
+  return path.append(folder, folderLength) && path.append(stem, stemLength) && path.append(suffix, strlen(suffix) + 1);
 }
 
 } // namespace
@@ -233,25 +233,19 @@ bool findPack(const Options &options, Array<char> &path) {
   if (stemLength > 3 && strcmp(stem + stemLength - 3, ".so") == 0)
     stemLength -= 3;
   size_t folderLength = static_cast<size_t>(stem - library);
-  // OUT.moepack for OUT.so; NAME.moepack for libNAME.so; and OUT.moepack for OUT.TARGET.so, as a compile for several
-  // targets writes them.
-  const char *dot = static_cast<const char *>(memrchr(stem, '.', stemLength));
-  size_t withoutTarget = dot ? static_cast<size_t>(dot - stem) : 0;
+  // OUT.moepack for OUT.so, NAME.moepack for libNAME.so, and what a compile for several targets writes for
+  // OUT.TARGET.so: OUT.moepack, or one pack for each layout family. TARGET may contain dots itself.
   bool isPrefixed = stemLength > 3 && strncmp(stem, "lib", 3) == 0;
-  struct {
-    const char *stem;
-    size_t length;
-  } candidates[] = {{stem, stemLength}, {stem + 3, isPrefixed ? stemLength - 3 : 0}, {stem, withoutTarget}};
-  for (const auto &candidate : candidates) {
-    if (candidate.length == 0)
-      continue;
-    path.setSize(0);
-    if (!joinPack(path, library, folderLength, candidate.stem, candidate.length))
-      return printError("out of memory");
-    if (fileExists(path.data()))
+  auto isThere = [&](const char *name, size_t length, const char *suffix) {
+    return joinPack(path, library, folderLength, name, length, suffix) && fileExists(path.data());
+  };
+  if (isThere(stem, stemLength, ".moepack") || (isPrefixed && isThere(stem + 3, stemLength - 3, ".moepack")))
+    return true;
+  const char *ofFamily = kOwnMachine == EM_AARCH64 ? ".arm64.moepack" : ".x86.moepack";
+  for (size_t length = stemLength; length-- > 1;)
+    if (stem[length] == '.' && (isThere(stem, length, ".moepack") || isThere(stem, length, ofFamily)))
       return true;
-  }
-  if (!joinPack(path, library, folderLength, stem, stemLength))
+  if (!joinPack(path, library, folderLength, stem, stemLength, ".moepack"))
     return printError("out of memory");
   return printError("found no pack for %s: looked for %s; give it by --pack FILE", library, path.data());
 }
