@@ -75,8 +75,7 @@ static moert_status addRecord(moert_model &model, uint64_t index, const moepack_
 }
 
 /// Calls `visit(index, record)` for each record, in order; stops at the first failure.
-template <typename Visit>
-static moert_status visitDirectory(moert_model &model, Hash128 *hash, moert_error *error, Visit visit) {
+template <typename Visit> static moert_status visitDirectory(moert_model &model, moert_error *error, Visit visit) {
   constexpr uint64_t kRecordsPerPiece = kDirectoryPieceBytes / sizeof(moepack_record);
   const moepack_header &header = model.pack.header;
   uint8_t *piece = model.storage.directoryPiece;
@@ -86,8 +85,6 @@ static moert_status visitDirectory(moert_model &model, Hash128 *hash, moert_erro
     if (moert_status status =
             model.pack.read(header.directory_offset + first * sizeof(moepack_record), piece, bytes, false, error))
       return status;
-    if (hash)
-      hash->update(piece, bytes);
     for (uint64_t i = 0; i < count; ++i) {
       moepack_record record;
       memcpy(&record, piece + i * sizeof(record), sizeof(record));
@@ -102,22 +99,14 @@ moert_status loadDirectory(moert_model &model, moert_error *error) {
   const moert_model_descriptor &d = *model.descriptor;
   char name[kPathBytes + 16];
   model.pack.partName(model.pack.partOf(0), name);
-  Hash128 hash;
-  uint8_t digest[16];
-  hash.begin();
   // First the hash alone: what a damaged directory says is not worth reporting.
-  auto nothing = [](uint64_t, const moepack_record &) { return MOERT_STATUS_OK; };
-  if (moert_status status = visitDirectory(model, &hash, error, nothing))
+  if (moert_status status = model.pack.checkDirectory(model.storage.directoryPiece, kDirectoryPieceBytes, error))
     return status;
-  hash.finish(digest);
-  if (memcmp(digest, model.pack.header.weights_id, 16) != 0)
-    return fail(error, MOERT_STATUS_CORRUPT,
-                "directory of '%s' is damaged: its hash does not match the weights id in the header", name);
   uint64_t numExperts = 0;
   auto add = [&](uint64_t index, const moepack_record &record) {
     return addRecord(model, index, record, numExperts, error);
   };
-  if (moert_status status = visitDirectory(model, nullptr, error, add))
+  if (moert_status status = visitDirectory(model, error, add))
     return status;
   if (numExperts != d.plan.num_expert_records)
     return fail(error, MOERT_STATUS_MISMATCH, "'%s' has %llu expert records, '%s' expects %llu", name,
@@ -143,7 +132,7 @@ moert_status loadResident(moert_model &model, moert_error *error) {
       return status;
     model.pack.drop(offset, bytes);
   }
-  return visitDirectory(model, nullptr, error, [&](uint64_t index, const moepack_record &record) {
+  return visitDirectory(model, error, [&](uint64_t index, const moepack_record &record) {
     if (record.kind != MOEPACK_RECORD_RESIDENT ||
         hash64(model.resident.data + (record.offset - header.resident_offset), record.bytes) == record.checksum)
       return MOERT_STATUS_OK;

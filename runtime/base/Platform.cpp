@@ -22,8 +22,8 @@ namespace moert {
 static long pointerArgument(const void *pointer) { return reinterpret_cast<long>(pointer); }
 
 int openFile(const char *path, bool direct) {
-  constexpr int kReadOnly = 0, kCloseOnExec = 02000000, kCurrentFolder = -100;
-  int flags = kReadOnly | kCloseOnExec | (direct ? kOpenDirect : 0);
+  constexpr int kReadOnly = 0, kCloseOnExec = 02000000, kNonBlocking = 04000, kCurrentFolder = -100;
+  int flags = kReadOnly | kCloseOnExec | kNonBlocking | (direct ? kOpenDirect : 0);
   long result;
   do
     result = systemCall(kSysOpenAt, kCurrentFolder, pointerArgument(path), flags, 0);
@@ -37,13 +37,16 @@ void closeFile(int fd) {
 }
 
 int64_t fileBytes(int fd) {
-  constexpr int kFromCurrent = 1, kFromEnd = 2, kFromStart = 0;
-  int64_t position = systemCall(kSysLseek, fd, 0, kFromCurrent);
-  if (position < 0)
-    return position;
-  int64_t bytes = systemCall(kSysLseek, fd, 0, kFromEnd);
-  systemCall(kSysLseek, fd, position, kFromStart);
-  return bytes;
+  constexpr uint32_t kTypeMask = 0170000, kRegular = 0100000;
+  constexpr unsigned kSizeOffset = 48; // on every Linux architecture that we build for
+  uint8_t info[256] = {};              // larger than the kernel's struct
+  if (long result = systemCall(kSysFstat, fd, pointerArgument(info)))
+    return result;
+  uint32_t mode = 0;
+  int64_t bytes = 0;
+  memcpy(&mode, info + kStatModeOffset, sizeof(mode));
+  memcpy(&bytes, info + kSizeOffset, sizeof(bytes));
+  return (mode & kTypeMask) == kRegular ? bytes : -kErrnoNoSeek;
 }
 
 int64_t readOnce(int fd, void *destination, uint64_t sizeBytes, uint64_t offset) {
@@ -79,7 +82,7 @@ const char *errnoText(int errnoValue) {
   case 23:
   case 24:
     return "too many open files";
-  case 29:
+  case kErrnoNoSeek:
     return "not a regular file";
   default:
     return "system error";

@@ -17,11 +17,12 @@ inline constexpr uint64_t kPageBytes = 16384;
 /// Errno values that are told apart; the same on every Linux architecture that we build for.
 inline constexpr int kErrnoInterrupted = 4;
 inline constexpr int kErrnoAgain = 11;
+inline constexpr int kErrnoNoSeek = 29; /// of pipes; here of everything that is no regular file
 
-/// Opens for reading. Negative errno on failure.
+/// Opens for reading; does not wait for the other end of a pipe. Negative errno on failure.
 int openFile(const char *path, bool direct);
 void closeFile(int fd);
-/// Bytes of a regular file (position is left alone), or negative errno.
+/// Bytes of a regular file, -kErrnoNoSeek for anything else, or negative errno.
 int64_t fileBytes(int fd);
 /// One read call, may be short; negative errno on failure.
 int64_t readOnce(int fd, void *destination, uint64_t sizeBytes, uint64_t offset);

@@ -13,7 +13,7 @@ namespace moert {
 
 #if defined(__x86_64__)
 enum : long {
-  kSysLseek = 8,
+  kSysFstat = 5,
   kSysPread = 17,
   kSysClose = 3,
   kSysOpenAt = 257,
@@ -26,6 +26,8 @@ enum : long {
   kSysSchedGetAffinity = 204
 };
 inline constexpr int kOpenDirect = 040000;
+/// Where the mode stands in the struct that kSysFstat fills.
+inline constexpr unsigned kStatModeOffset = 24;
 
 inline long systemCall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
   long result;
@@ -40,7 +42,7 @@ inline long systemCall(long number, long a = 0, long b = 0, long c = 0, long d =
 }
 #elif defined(__aarch64__)
 enum : long {
-  kSysLseek = 62,
+  kSysFstat = 80,
   kSysPread = 67,
   kSysClose = 57,
   kSysOpenAt = 56,
@@ -53,6 +55,8 @@ enum : long {
   kSysSchedGetAffinity = 123
 };
 inline constexpr int kOpenDirect = 0200000;
+/// Where the mode stands in the struct that kSysFstat fills.
+inline constexpr unsigned kStatModeOffset = 16;
 
 inline long systemCall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
   register long x8 asm("x8") = number;

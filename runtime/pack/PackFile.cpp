@@ -88,6 +88,18 @@ void PackFile::drop(uint64_t offset, uint64_t sizeBytes) const {
 
 //===--- opening --------------------------------------------------------------------------------------------------===//
 
+static moert_status findSize(int fd, const char *name, uint64_t &sizeBytes, moert_error *error) {
+  int64_t found = fileBytes(fd);
+  if (found == -kErrnoNoSeek)
+    return fail(error, MOERT_STATUS_IO, "'%s' is no regular file: a pack cannot be read from a folder, pipe or device",
+                name);
+  if (found < 0)
+    return fail(error, MOERT_STATUS_IO, "cannot find the size of '%s': %s (%d)", name,
+                errnoText(static_cast<int>(-found)), static_cast<int>(-found));
+  sizeBytes = static_cast<uint64_t>(found);
+  return MOERT_STATUS_OK;
+}
+
 moert_status PackFile::openFirst(const moert_open_options &options, uint64_t &foundBytes, moert_error *error) {
   hasPath = options.pack_path != nullptr;
   ownsFirst = hasPath;
@@ -106,11 +118,9 @@ moert_status PackFile::openFirst(const moert_open_options &options, uint64_t &fo
   }
   parts[0] = {0, UINT64_MAX - baseOffset, fd, -1};
   numParts = 1;
-  int64_t fileSize = fileBytes(fd);
-  if (fileSize < 0)
-    return fail(error, MOERT_STATUS_IO, "cannot find the size of '%s': %s (%d)", path,
-                errnoText(static_cast<int>(-fileSize)), static_cast<int>(-fileSize));
-  uint64_t size = static_cast<uint64_t>(fileSize), end = 0;
+  uint64_t size = 0, end = 0;
+  if (moert_status status = findSize(fd, path, size, error))
+    return status;
   if (!checkedAdd(options.pack_offset, options.pack_bytes, end) || end > size || options.pack_offset > size)
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
                 "pack range [%llu, +%llu) does not lie in '%s', which has %llu bytes", print(options.pack_offset),
@@ -201,8 +211,8 @@ moert_status PackFile::openParts(uint64_t foundBytes, moert_error *error) {
                     name, errnoText(-fd), -fd);
       parts[i] = {start, entry.bytes, fd, -1};
       numParts = i + 1;
-      int64_t size = fileBytes(fd);
-      foundBytes = size < 0 ? 0 : static_cast<uint64_t>(size);
+      if (moert_status status = findSize(fd, name, foundBytes, error))
+        return status;
     } else {
       firstBytes = entry.bytes;
     }
@@ -233,6 +243,24 @@ moert_status PackFile::open(const moert_model_descriptor &descriptor, const moer
   if (moert_status status = checkHeader(descriptor, found, exactEnd, error))
     return status;
   return openParts(found, error);
+}
+
+moert_status PackFile::checkDirectory(void *piece, uint64_t pieceBytes, moert_error *error) const {
+  Hash128 hash;
+  uint8_t digest[16];
+  uint64_t sizeBytes = header.num_records * sizeof(moepack_record); // checkHeader saw that it fits
+  hash.begin();
+  for (uint64_t done = 0; done < sizeBytes; done += pieceBytes) {
+    uint64_t bytes = minOf(pieceBytes, sizeBytes - done);
+    if (moert_status status = read(header.directory_offset + done, piece, bytes, false, error))
+      return status;
+    hash.update(piece, bytes);
+  }
+  hash.finish(digest);
+  if (memcmp(digest, header.weights_id, sizeof(digest)) != 0)
+    return fail(error, MOERT_STATUS_CORRUPT,
+                "directory of '%s' is damaged: its hash does not match the weights id in the header", path);
+  return MOERT_STATUS_OK;
 }
 
 bool PackFile::openDirect() {

@@ -26,6 +26,8 @@ public:
   /// Opens part 0, checks the header against the descriptor, then opens the other parts and checks their sizes.
   moert_status open(const moert_model_descriptor &descriptor, const moert_open_options &options, const Hooks &hooks,
                     moert_error *error);
+  /// Reads the directory through a buffer of `pieceBytes` and checks its hash, which is the weights id.
+  moert_status checkDirectory(void *piece, uint64_t pieceBytes, moert_error *error) const;
   /// Opens every part again for direct reads. False if one refuses or if expert records would not be aligned.
   bool openDirect();
   void closeDirect();

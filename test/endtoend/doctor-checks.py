@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s
-"""moe-run --doctor names every check with a state, numbers and a remedy, and its exit code is the worst of them."""
+"""moe-run --doctor names every check with a state, numbers and a remedy, and its exit code is the worst of them.
+
+What it says of a pack is what a run says."""
 import os
 import shutil
 
-from moectest import check, compiled, run, scratch
+from moectest import check, compiled, execute, program, run, scratch
 
 CHECKS = {"kernel", "cores", "page_size", "cpu_features", "memory", "pack", "flash_sequential", "flash_random",
           "flash_space", "swap", "memory_lock", "heat"}
@@ -42,8 +44,65 @@ with scratch() as folder:
     check(states["pack"] == "error", f"a missing pack: {states}")
     shutil.copy(compiled("int4") + ".moepack", alone + ".moepack")
     report, states = examine(alone)
-    check(states["pack"] == "error" and "another compile" in str(report), f"a foreign pack: {report}")
+    check(states["pack"] == "error" and "another model" in str(report), f"a foreign pack: {report}")
     with open(prefix + ".moepack", "rb") as whole, open(alone + ".moepack", "wb") as part:
         part.write(whole.read(100_000))
     report, states = examine(alone)
-    check(states["pack"] == "error" and "cut short" in str(report), f"a pack cut short: {report}")
+    check(states["pack"] == "error" and "truncated" in str(report), f"a pack cut short: {report}")
+
+    # A pack of three parts, damaged in turn: a run refuses it with the words of the finding.
+    parts, damaged = compiled("mixed", "host", "--part-size", "2MB"), os.path.join(folder, "damaged")
+    shutil.copy(parts + ".so", damaged + ".so")
+
+    def edited(part, change):
+        for number in ("", ".1", ".2"):
+            shutil.copy(f"{parts}.moepack{number}", f"{damaged}.moepack{number}")
+        change(f"{damaged}.moepack{part}")
+        finding = next(f for f in examine(damaged)[0]["findings"] if f["check"] == "pack")
+        refused = run(damaged, "--ids", "1,2", "--max-tokens", 1, code=None)
+        check(finding["state"] == ("error" if refused.code else "ok"), f"{part}: {finding}, but {refused.err}")
+        check(refused.code == 0 or finding["found"] in refused.err, f"{part}: {finding}, but {refused.err}")
+        return finding["found"]
+
+    def flipped(offset):
+        def change(path):
+            with open(path, "r+b") as file:
+                file.seek(offset)
+                byte = file.read(1)[0]
+                file.seek(offset)
+                file.write(bytes([byte ^ 4]))
+        return change
+
+    def lengthened(path):
+        with open(path, "ab") as file:
+            file.write(b"x")
+
+    def piped(path):
+        os.remove(path)
+        os.mkfifo(path)
+
+    for part, change, text in (
+            ("", lambda path: None, "bytes in "), (".1", lambda path: os.truncate(path, 1000), "truncated"),
+            (".1", os.remove, "cannot open part 1"), (".2", lengthened, "too long"), (".1", piped, "no regular file"),
+            ("", flipped(8), "format version"), ("", flipped(140), "damaged header"),
+            ("", flipped(16384 + 8), "directory of")):
+        found = edited(part, change)
+        check(text in found, f"{part}: {found!r} lacks {text!r}")
+
+    # What is no pack: never a hang.
+    piped(damaged + ".moepack")
+    for pack, text in ((damaged + ".so", "not a weight pack"), (damaged + ".moepack", "no regular file"),
+                       (folder, "a folder"), (damaged + "s", "No such file")):
+        for flags in (("--doctor",), ("--ids", "1")):
+            refused = execute([program("moe-run"), parts + ".so", "--pack", pack, *flags], code=1)
+            check(text in refused.out + refused.err, f"{pack} {flags}: {refused.out} {refused.err}")
+
+    # A pack inside a larger file.
+    outer = damaged + ".apk"
+    with open(prefix + ".moepack", "rb") as inner, open(outer, "wb") as file:
+        size = os.path.getsize(prefix + ".moepack")
+        file.write(bytes(4096) + inner.read() + b"what follows")
+    for flags, state in ((("--pack-offset", 4096, "--pack-bytes", size), "ok"), (("--pack-offset", 4096), "ok"),
+                         (("--pack-offset", 4095), "error"), (("--pack-bytes", size), "error")):
+        _, states = examine(prefix, "--pack", outer, *flags)
+        check(states["pack"] == state, f"{flags}: {states}")

@@ -148,7 +148,8 @@ namespace {
 struct Reader {
   int file;
   void *buffer;
-  uint64_t fileBytes, requestBytes, limitBytes;
+  FileRange range;
+  uint64_t requestBytes, limitBytes;
 };
 
 } // namespace
@@ -156,7 +157,8 @@ struct Reader {
 /// False if the first request fails: then another way of opening is tried.
 static bool readLoop(const Reader &reader, bool random, ReadSpeed &speed) {
   constexpr uint64_t kUnit = 16384, kLimitNs = 10000000000u;
-  uint64_t places = (reader.fileBytes - reader.requestBytes) / kUnit + 1, state = 0x9E3779B97F4A7C15u, requests = 0;
+  uint64_t places = (reader.range.sizeBytes - reader.requestBytes) / kUnit + 1, state = 0x9E3779B97F4A7C15u,
+           requests = 0;
   uint64_t start = nowNs(), elapsed = 0;
   for (uint64_t offset = 0; speed.bytes < reader.limitBytes && elapsed < kLimitNs; ++requests) {
     if (random) {
@@ -164,10 +166,11 @@ static bool readLoop(const Reader &reader, bool random, ReadSpeed &speed) {
       state ^= state >> 7;
       state ^= state << 17;
       offset = state % places * kUnit;
-    } else if (offset > reader.fileBytes - reader.requestBytes) {
+    } else if (offset > reader.range.sizeBytes - reader.requestBytes) {
       break;
     }
-    ssize_t got = pread(reader.file, reader.buffer, reader.requestBytes, static_cast<off_t>(offset));
+    ssize_t got =
+        pread(reader.file, reader.buffer, reader.requestBytes, static_cast<off_t>(reader.range.start + offset));
     elapsed = nowNs() - start;
     if (got < 0 && errno == EINTR)
       continue;
@@ -187,12 +190,12 @@ static bool readLoop(const Reader &reader, bool random, ReadSpeed &speed) {
   return true;
 }
 
-ReadSpeed measureReads(const char *path, uint64_t fileBytes, uint64_t requestBytes, uint64_t limitBytes, bool random) {
+ReadSpeed measureReads(const char *path, FileRange range, uint64_t requestBytes, uint64_t limitBytes, bool random) {
   constexpr uint64_t kUnit = 16384;
   ReadSpeed speed = {};
   speed.requestBytes = requestBytes;
-  Reader reader = {-1, nullptr, fileBytes, requestBytes, limitBytes};
-  if (requestBytes == 0 || requestBytes % kUnit != 0 || fileBytes < requestBytes ||
+  Reader reader = {-1, nullptr, range, requestBytes, limitBytes};
+  if (requestBytes == 0 || requestBytes % kUnit != 0 || range.sizeBytes < requestBytes ||
       posix_memalign(&reader.buffer, kUnit, requestBytes) != 0)
     return speed;
   for (int attempt = 0; attempt < 2; ++attempt) {

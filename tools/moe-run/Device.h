@@ -41,9 +41,13 @@ struct ReadSpeed {
   double requestMs; // mean time of a request
   uint64_t requestBytes;
 };
-/// Reads up to `limitBytes` in requests of `requestBytes` (a multiple of 16384), one after the other or at random
-/// multiples of 16384, one request at a time. Stops after 10 s.
-ReadSpeed measureReads(const char *path, uint64_t fileBytes, uint64_t requestBytes, uint64_t limitBytes, bool random);
+/// A part of a file.
+struct FileRange {
+  uint64_t start, sizeBytes;
+};
+/// Reads up to `limitBytes` of `range` in requests of `requestBytes` (a multiple of 16384), one after the other or at
+/// random multiples of 16384 from its start, one request at a time. Stops after 10 s.
+ReadSpeed measureReads(const char *path, FileRange range, uint64_t requestBytes, uint64_t limitBytes, bool random);
 
 } // namespace moerun
 #endif

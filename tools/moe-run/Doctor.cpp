@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The checks of --doctor. Each adds one finding. Thresholds that are a choice of ours say so.
+/// The checks of --doctor. Each adds one finding. Thresholds that are a choice of ours say so. The pack is checked by
+/// the runtime's own code, compiled into this program.
 #include "tools/moe-run/Doctor.h"
 
 #include "tools/moe-run/Device.h"
@@ -8,6 +9,7 @@
 #include "tools/moe-run/Report.h"
 
 #include "moert/PackFormat.h"
+#include "runtime/pack/PackFile.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -41,7 +43,7 @@ const char *nameOf(State state) {
 struct Finding {
   const char *check;
   State state;
-  char found[256];
+  char found[sizeof(moert_error::message)];
   char needed[192];
   char remedy[256]; // empty where nothing is to be done
 };
@@ -60,6 +62,7 @@ private:
   void checkMemory();
   void checkSwap();
   bool checkPack();
+  void addPackError(const char *found);
   void checkSpace();
   void checkSpeed();
   void checkLimits();
@@ -78,7 +81,7 @@ private:
   moert_plan_info plan = {};
   moert_error planError = {};
   Array<char> packPath;
-  uint64_t packBytes = 0; // of the first part
+  uint64_t packStart = 0, packBytes = 0; // of the first part, in its file
   uint64_t pagesSwapped = 0;
   bool hasPagesSwapped = false;
   Finding findings[16] = {};
@@ -195,31 +198,33 @@ void Doctor::checkSwap() {
 
 bool Doctor::checkPack() {
   if (!findPack(options, packPath)) {
-    Finding &f = add("pack", State::Error, "%s", "no pack beside the library");
-    fill(f.remedy, "%s", "copy OUT.moepack (all parts) beside OUT.so, or name it by --pack");
+    addPackError(options.packPath ? "--pack names no file that can be read" : "no pack beside the library");
     return false;
   }
-  struct stat status = {};
-  moepack_header header = {};
-  FILE *file = fopen(packPath.data(), "rb");
-  bool isRead = file && fstat(fileno(file), &status) == 0 && fread(&header, sizeof(header), 1, file) == 1 &&
-                memcmp(header.magic, MOEPACK_MAGIC, sizeof(header.magic)) == 0;
-  if (file)
-    fclose(file);
-  packBytes = static_cast<uint64_t>(status.st_size);
-  bool isOwn = isRead && memcmp(header.plan_id, model->plan_id, sizeof(header.plan_id)) == 0 &&
-               memcmp(header.weights_id, model->weights_id, sizeof(header.weights_id)) == 0;
-  bool isWhole = isRead && (header.num_parts > 1 || packBytes == header.total_bytes);
-  Finding &f = add("pack", isOwn && isWhole ? State::Ok : State::Error, "%s: %llu bytes%s", packPath.data(),
-                   static_cast<unsigned long long>(packBytes),
-                   !isRead   ? ", no readable pack"
-                   : !isOwn  ? ", of another compile"
-                   : isWhole ? ""
-                             : ", cut short");
-  fill(f.needed, "%llu bytes in %u parts", static_cast<unsigned long long>(header.total_bytes), header.num_parts);
-  if (f.state != State::Ok)
-    fill(f.remedy, "%s", "copy the pack again, the one of the same compile as the library");
-  return isRead;
+  moert_open_options open = openOptions(options, packPath.data());
+  moert_error error = {};
+  uint8_t piece[48 * 256]; // records have 48 bytes
+  moert::PackFile pack = {};
+  bool isRight = pack.open(*model, open, {}, &error) == MOERT_STATUS_OK &&
+                 pack.checkDirectory(piece, sizeof(piece), &error) == MOERT_STATUS_OK;
+  if (isRight) {
+    packStart = options.packOffset;
+    packBytes = pack.partOf(0).bytes;
+    fill(add("pack", State::Ok, "%s: %llu bytes in %u parts", packPath.data(),
+             static_cast<unsigned long long>(pack.header.total_bytes), pack.header.num_parts)
+             .needed,
+         "%s", "the whole pack of the same compile; weights are checked when they are read");
+  } else {
+    addPackError(error.message);
+  }
+  pack.close();
+  return isRight;
+}
+
+void Doctor::addPackError(const char *found) {
+  Finding &f = add("pack", State::Error, "%s", found);
+  fill(f.needed, "%s", "the whole pack of the same compile as the library");
+  fill(f.remedy, "%s", "copy OUT.moepack (all parts) of that compile beside OUT.so, or name it by --pack");
 }
 
 void Doctor::checkSpace() {
@@ -244,8 +249,9 @@ void Doctor::checkSpeed() {
   constexpr uint64_t kMostBytes = 128u << 20, kSequentialRequest = 1u << 20;
   const uint64_t limit = packBytes < kMostBytes ? packBytes : kMostBytes;
   uint64_t request = plan.slot_bytes ? plan.slot_bytes : model->plan.record_bytes;
-  ReadSpeed sequential = measureReads(packPath.data(), packBytes,
-                                      packBytes < kSequentialRequest ? 16384 : kSequentialRequest, limit, false);
+  const FileRange range = {packStart, packBytes};
+  ReadSpeed sequential =
+      measureReads(packPath.data(), range, packBytes < kSequentialRequest ? 16384 : kSequentialRequest, limit, false);
   if (sequential.isKnown)
     fill(add("flash_sequential", State::Ok, "%.0f MB/s (measured, %.1f MiB, one reader%s)", sequential.rateMBps,
              mebibytes(sequential.bytes), sequential.isDirect ? "" : ", through the page cache: an upper bound")
@@ -257,7 +263,7 @@ void Doctor::checkSpeed() {
     add("flash_random", State::Ok, "not measured: every expert stays in memory under this budget");
     return;
   }
-  ReadSpeed random = measureReads(packPath.data(), packBytes, request, limit, true);
+  ReadSpeed random = measureReads(packPath.data(), range, request, limit, true);
   if (!random.isKnown) {
     add("flash_random", State::Unknown, "the pack cannot be read");
     return;

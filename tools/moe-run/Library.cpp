@@ -149,7 +149,7 @@ bool checkOpened(const Options &options, FILE *file) {
 
 bool fileExists(const char *path) {
   struct stat status;
-  return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+  return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
 /// Builds "<folder><stem><suffix>", zero-terminated.
@@ -162,6 +162,10 @@ bool joinPack(Array<char> &path, const char *folder, size_t folderLength, const 
 } // namespace
 
 bool checkLibrary(const Options &options) {
+  // Opening a pipe would wait for its other end.
+  struct stat status;
+  if (stat(options.libraryPath, &status) == 0 && !S_ISREG(status.st_mode))
+    return printError("%s is not a file", options.libraryPath);
   FILE *file = fopen(options.libraryPath, "rb");
   if (!file)
     return printError("cannot open %s: %s", options.libraryPath, strerror(errno));
@@ -222,8 +226,12 @@ moert_open_options openOptions(const Options &options, const char *packPath) {
 
 bool findPack(const Options &options, Array<char> &path) {
   if (options.packPath) {
-    if (!fileExists(options.packPath))
-      return printError("cannot open the pack %s: %s", options.packPath, strerror(errno ? errno : EISDIR));
+    struct stat status;
+    if (stat(options.packPath, &status) != 0)
+      return printError("cannot open the pack %s: %s", options.packPath, strerror(errno));
+    if (!S_ISREG(status.st_mode))
+      return printError("the pack %s is %s; give the .moepack file itself", options.packPath,
+                        S_ISDIR(status.st_mode) ? "a folder" : "no regular file");
     return path.append(options.packPath, strlen(options.packPath) + 1) || printError("out of memory");
   }
   const char *library = options.libraryPath;

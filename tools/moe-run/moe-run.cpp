@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Runs a compiled model: loads OUT.so and its pack, continues a prompt, prints the text. Includes nothing of the
-/// project but the C API, as any app would. Main source: docs/moe-run.md.
+/// Runs a compiled model: loads OUT.so and its pack, continues a prompt, prints the text. Uses nothing of the
+/// project but the C API, as any app would; only --doctor looks into files and tables. Main source: docs/moe-run.md.
 #include "tools/moe-run/Bench.h"
 #include "tools/moe-run/Doctor.h"
 #include "tools/moe-run/Options.h"

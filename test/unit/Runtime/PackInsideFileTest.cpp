@@ -90,7 +90,7 @@ TEST(PackInsideFile, WrongDescriptorsAreNamed) {
   outer.given.pack_fd = writeOnly;
   EXPECT_NE(outer.refused(MOERT_STATUS_IO).find("bad file descriptor"), std::string::npos);
   outer.given.pack_fd = ends[0];
-  EXPECT_NE(outer.refused(MOERT_STATUS_IO).find("not a regular file"), std::string::npos);
+  EXPECT_NE(outer.refused(MOERT_STATUS_IO).find("is no regular file"), std::string::npos);
   for (int fd : {-1, 1 << 20}) {
     outer.given.pack_fd = fd;
     EXPECT_NE(outer.refused(MOERT_STATUS_IO).find("bad file descriptor"), std::string::npos);
