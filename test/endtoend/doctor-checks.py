@@ -3,6 +3,7 @@
 """moe-run --doctor names every check with a state, numbers and a remedy, and its exit code is the worst of them.
 
 What it says of a pack is what a run says."""
+import glob
 import os
 import shutil
 
@@ -50,13 +51,16 @@ with scratch() as folder:
     report, states = examine(alone)
     check(states["pack"] == "error" and "truncated" in str(report), f"a pack cut short: {report}")
 
-    # A pack of three parts, damaged in turn: a run refuses it with the words of the finding.
+    # A pack of several parts, damaged in turn: a run refuses it with the words of the finding.
     parts, damaged = compiled("mixed", "host", "--part-size", "2MB"), os.path.join(folder, "damaged")
     shutil.copy(parts + ".so", damaged + ".so")
 
     def edited(part, change):
-        for number in ("", ".1", ".2"):
-            shutil.copy(f"{parts}.moepack{number}", f"{damaged}.moepack{number}")
+        for path in glob.glob(parts + ".moepack*"):
+            copy = damaged + path.removeprefix(parts)
+            if os.path.lexists(copy):
+                os.remove(copy)
+            shutil.copy(path, copy)
         change(f"{damaged}.moepack{part}")
         finding = next(f for f in examine(damaged)[0]["findings"] if f["check"] == "pack")
         refused = run(damaged, "--ids", "1,2", "--max-tokens", 1, code=None)
