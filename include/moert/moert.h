@@ -73,7 +73,7 @@ typedef struct moert_open_options {
   uint32_t max_sessions; /* sessions the budget makes room for; 0 = 1 */
   uint32_t window;       /* a token sees the last `window` positions; 0 = as compiled (by default all); never more KV
                             memory than compiled */
-  uint32_t sinks;        /* with a window: first positions that are always seen; 0 = as compiled */
+  uint32_t sinks;        /* with a window: first positions that are always seen; 0 = as compiled; UINT32_MAX = none */
   uint32_t experts_used; /* best experts of a token that are read and computed, up to top_k; 0 = top_k; less is lossy */
   uint32_t lock_memory; /* 1: keep weights, slots, activations and KV cache from being swapped (mlock). Where the system
                            refuses, the model runs unlocked: see moert_statistics */

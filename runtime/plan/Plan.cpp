@@ -49,11 +49,11 @@ static moert_status resolveWindow(const moert_model_descriptor &d, const moert_o
   if (options.window > d.context)
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
                 "options.window is %u, expected 0 (as compiled) to the compiled context %u", options.window, d.context);
-  if (options.sinks >= d.context)
+  if (options.sinks >= d.context && options.sinks != UINT32_MAX)
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "options.sinks is %u, expected less than the compiled context %u",
                 options.sinks, d.context);
   uint32_t window = options.window ? options.window : d.window;
-  uint32_t sinks = options.sinks ? options.sinks : d.sinks;
+  uint32_t sinks = options.sinks == UINT32_MAX ? 0 : options.sinks ? options.sinks : d.sinks;
   if (sinks && !window)
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
                 "options.sinks is %u without a window, in which every position is seen; set options.window", sinks);

@@ -73,6 +73,12 @@ with scratch() as folder:
         with open(file("own.import.mlir"), encoding="utf-8") as stream:
             check(f"window = {window}" in stream.read(), f"expected a window of {window} with {flags}")
 
+    # No sinks are told from those that were compiled.
+    for name, prefix, flags in (("none", built, ("--sinks", 0)), ("plain", plain, ("--window", WINDOW, "--sinks", 0))):
+        check("window" in str(logits(prefix, file(name + ".npy"), *flags)["lossy"]), f"{name} does not say it is lossy")
+    check(same_files(file("none.npy"), file("plain.npy")), "--sinks 0 on compiled sinks is not a window without sinks")
+    check(not same_files(file("none.npy"), first), "--sinks 0 changes nothing")
+
     # A compiled window can only shrink.
     half = run_json(built, "--ids", prompt, "--max-tokens", 1, "--window", 25)
     check(half["plan_bytes"] <= short["plan_bytes"], f"plan {half['plan_bytes']} with half the window")

@@ -213,7 +213,7 @@ moert_open_options openOptions(const Options &options, const char *packPath) {
   open.budget_bytes = options.memoryBytes;
   open.context = static_cast<uint32_t>(options.context);
   open.window = static_cast<uint32_t>(options.window);
-  open.sinks = static_cast<uint32_t>(options.sinks);
+  open.sinks = options.hasSinks && !options.sinks ? UINT32_MAX : static_cast<uint32_t>(options.sinks);
   open.pack_offset = options.packOffset;
   open.pack_bytes = options.packBytes;
   open.experts_used = static_cast<uint32_t>(options.expertsUsed);

@@ -241,7 +241,7 @@ bool parseOptions(int argc, char **argv, Options &options) {
       {"--chunk", Kind::Count, &o.chunk, 1, kMost32, "a number from 1 to the compiled chunk", nullptr},
       {"--context", Kind::Count, &o.context, 1, kMost32, "a number from 1 to the compiled context", nullptr},
       {"--window", Kind::Count, &o.window, 1, kMost32, "a number of positions from 1 to the compiled window", nullptr},
-      {"--sinks", Kind::Count, &o.sinks, 0, kMost32, "a number of positions from 0", nullptr},
+      {"--sinks", Kind::Count, &o.sinks, 0, kMost32, "a number of positions from 0 (none)", &o.hasSinks},
       {"--lanes", Kind::Count, &o.lanes, 1, MOERT_MAX_READER_LANES, "a number of reader threads from 1 to 16", nullptr},
       {"--json", Kind::Switch, &o.json, 0, 0, "", nullptr},
       {"--special", Kind::Switch, &o.special, 0, 0, "", nullptr},

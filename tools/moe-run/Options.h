@@ -43,6 +43,7 @@ struct Options {
   bool hasTopP = false;
   bool hasMinP = false;
   bool hasKeep = false;
+  bool hasSinks = false;
   bool hasPackOffset = false;
   bool hasPackBytes = false;
   bool lock = false;

@@ -140,6 +140,15 @@ TEST(Plan, ACompiledWindowCanOnlyShrink) {
   given.sinks = 4;
   ASSERT_EQ(planOf(given, info), MOERT_STATUS_OK);
   EXPECT_EQ(info.kv_bytes, 7u << 20);
+  moert_model_v1.sinks = 4;
+  given.sinks = 0;
+  ASSERT_EQ(planOf(given, info), MOERT_STATUS_OK);
+  EXPECT_EQ(info.kv_bytes, 7u << 20) << "0 sinks are those that were compiled";
+  given.sinks = UINT32_MAX;
+  ASSERT_EQ(planOf(given, info), MOERT_STATUS_OK);
+  EXPECT_EQ(info.kv_bytes, 6u << 20) << "UINT32_MAX sinks are none";
+  moert_model_v1.sinks = 0;
+  given.sinks = 4;
   given.window = 1024;
   EXPECT_EQ(planOf(given, info, &message), MOERT_STATUS_INVALID_ARGUMENT);
   EXPECT_EQ(message,
