@@ -10,6 +10,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,23 @@ std::string packSeenFrom(llvm::StringRef prefix, llvm::StringRef packPath) {
 
 using Values = std::vector<std::pair<std::string, std::string>>;
 
+/// `text` with its @WORDS@ replaced. One pass: what looks like such a word inside of a value stays.
+std::string substituted(llvm::StringRef text, const Values &values) {
+  std::string result;
+  while (!text.empty()) {
+    size_t length = std::max<size_t>(1, text.find('@'));
+    llvm::StringRef piece = text.take_front(length);
+    for (const auto &[word, value] : values)
+      if (text.starts_with(word)) {
+        piece = value;
+        length = word.size();
+      }
+    result += piece;
+    text = text.drop_front(std::min(length, text.size()));
+  }
+  return result;
+}
+
 /// Writes the template `name` of the device folder with its @WORDS@ replaced.
 llvm::Error writeTemplate(const RunFolderInputs &inputs, llvm::StringRef name, const Values &values,
                           fs::perms permissions, OutputTransaction &outputs) {
@@ -55,16 +73,12 @@ llvm::Error writeTemplate(const RunFolderInputs &inputs, llvm::StringRef name, c
   auto text = readTextFile(inputs.deviceFolder + "/" + name.str() + ".in", kMaxTemplateBytes);
   if (!text)
     return text.takeError();
-  std::string result = std::move(*text);
-  for (const auto &[word, value] : values)
-    for (size_t at = result.find(word); at != std::string::npos; at = result.find(word, at + value.size()))
-      result.replace(at, word.size(), value);
   auto file = outputs.add(runFolderOf(inputs.prefix) + "/" + name.str());
   if (!file)
     return file.takeError();
   if (std::error_code code = fs::setPermissions((*file)->temporaryPath(), permissions))
     return fault("cannot set the permissions of '" + (*file)->path() + "': " + code.message());
-  return (*file)->write(result);
+  return (*file)->write(substituted(*text, values));
 }
 
 } // namespace

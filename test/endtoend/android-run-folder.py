@@ -27,7 +27,7 @@ case $command in
         mv "$to" "$to.real"
         printf '#!/bin/sh\\nexec %s "%s.real" "$@"\\n' "$EMULATOR" "$to" >"$to" ;;
     esac ;;
-  pull) cp "$(local_path "$1")" "$2" ;;
+  pull) [ -n "${PULL_NOTHING:-}" ] || cp "$(local_path "$1")" "$2" ;;
   *) echo "fake adb: $command" >&2; exit 1 ;;
 esac
 """
@@ -80,7 +80,7 @@ def check_runs(device, prefix):
     model = os.path.basename(prefix)
     files = ["moe-run", model + ".so", *(f"{model}.moepack{part}" for part in ("", ".1", ".2", ".3"))]
     check(device.pushed() == files, "copied other files")
-    check("it_s_a__model.so" in os.listdir(os.path.join(device.root, "tmp/moec-it_s_a__model")), "another name there")
+    check("it_s_a__PACK___model.so" in os.listdir(os.path.join(device.root, "tmp/moec-it_s_a__PACK___model")), "another name there")
     expected = run_json(prefix, "--prompt", PROMPT, "--max-tokens", "64", target="@android")
     check(device.result("prompt.json")["ids"] == expected["ids"], "the device says another text")
     check([test["tokens"] for test in device.result("bench.json")["tests"]] == [4, 2], "other measurements")
@@ -96,11 +96,14 @@ def check_refusals(device):
     for code, text, flags, variables in (
             (2, "unknown flag", ("--what",), {}), (2, "expects a value", ("-s",), {}),
             (10, "was not found", (), {"ADB": "/nowhere/adb"}), (11, "offline", (), {"DEVICE_STATE": "offline"}),
-            (14, "copying", (), {"DEVICE_FULL": "1"}), (15, "cannot run", ("--memory", "1MB"), {})):
+            (14, "copying", (), {"DEVICE_FULL": "1"}), (15, "cannot run", ("--memory", "1MB"), {}),
+            (18, "doctor.json could not be fetched", ("--memory", "1MB"), {"PULL_NOTHING": "1"})):
         refused = device.run(*flags, code=code, **variables)
         check("error: " in refused.err and text in refused.err, f"{flags}: {refused.err}")
+    device.run("--memory", "1MB", code=15)
     check(device.result("doctor.json")["state"] == "error", "doctor.json was not fetched")
-    for abis, level, text in (("armeabi-v7a", 34, "armeabi-v7a"), ("arm64-v8a", 27, "API level '27'")):
+    for abis, level, text in (("armeabi-v7a", 34, "armeabi-v7a"), ("arm64-v8a", 27, "API level '27'"),
+                              ("arm64-v8a", "x[1]", "API level 'x[1]'"), ("arm64-v8a", "9" * 30, "API level '999")):
         device.properties(abis, level)
         check(text in device.run(code=12).err, f"{abis}, {level}")
     device.properties("arm64-v8a", 28)
@@ -112,8 +115,8 @@ def check_refusals(device):
 
 
 with scratch() as scratch_folder:
-    # A name that a shell would take apart, and a pack of several parts.
-    built = os.path.join(scratch_folder, "it's a $model")
+    # A name that a shell or the template would take apart, and a pack of several parts.
+    built = os.path.join(scratch_folder, "it's a @PACK@ $model")
     moec("compile", DEMO, "--target", "snapdragon-8-gen3", "--part-size", "2MB", "--quiet", "-o", built)
     with open(built + ".run/README.txt", encoding="utf-8") as readme:
         check("not run on a phone" in readme.read(), "README.txt does not say that it was not tried")
