@@ -32,7 +32,8 @@ usage:
   moec compile MODEL --target T [flags] -o OUT      writes OUT.so, OUT.moepack, OUT.report.json
   moec precision MODEL [flags] [-o FILE]            the precision of every tensor, as a file for --plan-precision
   moec report OUT.so [--json]                       memory plan and precision of a compiled model
-  moec evaluate OUT.so (--text FILE | --ids FILE.json) [--window 512] [--reference REF.so] --json
+  moec evaluate OUT.so (--text FILE | --ids FILE.json) [--window 512] [--max-tokens N] [--reference REF.so]
+                [--experts-used K | --experts-used-sweep] [--json]
   moec targets [--json]                             lists the names for --target
   moec synth CONFIG --seed N -o DIR [flags]         writes a checkpoint of random weights
   moec estimate CONFIG --target T [flags] [--json]  sizes and speed of a model from its config alone
@@ -352,8 +353,20 @@ int runTargets(llvm::ArrayRef<llvm::StringRef> words) {
 
 } // namespace
 
+/// Names from files may hold anything: control characters of a message are shown, not sent to the terminal.
+static std::string printable(llvm::StringRef text) {
+  std::string result;
+  for (char character : text) {
+    if (llvm::isPrint(character) || character == '\n' || static_cast<unsigned char>(character) >= 0x80)
+      result += character;
+    else
+      result += "\\x" + llvm::toHex(llvm::StringRef(&character, 1), /*LowerCase=*/true);
+  }
+  return result;
+}
+
 int fail(int code, llvm::Error error) {
-  llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
+  llvm::errs() << "error: " << printable(llvm::toString(std::move(error))) << "\n";
   if (code == kWrongUsage)
     llvm::errs() << "run 'moec --help' for the usage\n";
   return code;

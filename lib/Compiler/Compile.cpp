@@ -84,8 +84,9 @@ private:
   llvm::Error writeStep(const Build &build, Phase phase);
   llvm::Error packAndLink(std::vector<Build> &builds);
   llvm::Expected<Digest128> writePackOf(Build &build, PackPlanOfModule &pack, const std::string &path);
+  /// Warnings are no progress: --quiet does not silence them.
   void say(llvm::StringRef step, const llvm::Twine &text) {
-    if (!options.isQuiet)
+    if (!options.isQuiet || step == "warning")
       progress << "moec: " << llvm::left_justify(step, 9) << text << "\n";
   }
 
@@ -233,6 +234,12 @@ llvm::Error Compiler::writeStep(const Build &build, Phase phase) {
   return write(options.dumpFolder + "/" + name);
 }
 
+/// Whether something has this name, be it a symbolic link to nowhere.
+static bool isThere(llvm::StringRef path) {
+  llvm::sys::fs::file_status status;
+  return !llvm::sys::fs::status(path, status, /*follow=*/false);
+}
+
 /// Says that a disk is too small before the pack is written rather than after.
 static llvm::Error checkRoom(llvm::StringRef path, uint64_t neededBytes) {
   llvm::StringRef folder = llvm::sys::path::parent_path(path);
@@ -305,7 +312,7 @@ llvm::Error Compiler::packAndLink(std::vector<Build> &builds) {
     std::string packPath = build.isResumedPack ? options.fromFile : packs[family].first;
     LinkInputs inputs{*build.module, build.object, *pack,       weightsId,
                       build.prefix,  packPath,     options.ndk, programFolder};
-    if (std::string folder = runFolderOf(build.prefix); !llvm::sys::fs::exists(folder))
+    if (std::string folder = runFolderOf(build.prefix); !isThere(folder))
       newFolders.paths.push_back(folder);
     if (llvm::Error error = linkModel(inputs, outputs))
       return error;

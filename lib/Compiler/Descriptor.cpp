@@ -32,7 +32,7 @@ DescriptorContent describeModule(ModuleOp module) {
   d.num_layers = model("num_layers");
   d.num_experts = model("num_experts");
   d.top_k = model("top_k");
-  d.context = static_cast<uint32_t>(plan("kv_capacity"));
+  d.context = static_cast<uint32_t>(contextOf(module));
   d.window = static_cast<uint32_t>(plan("kv_window"));
   d.sinks = static_cast<uint32_t>(plan("kv_sinks"));
   d.max_chunk = static_cast<uint32_t>(plan("chunk"));

@@ -212,7 +212,7 @@ llvm::Error Estimator::run(ModuleOp module) {
   result.quant = textOf(module, "moe.options", "quant");
   result.group = textOf(module, "moe.options", "group");
   result.kv = textOf(module, "moe.options", "kv");
-  result.context = integerOf(module, "rt.plan", "kv_capacity");
+  result.context = contextOf(module);
   result.chunk = integerOf(module, "rt.plan", "chunk");
   result.position = result.context / 2;
   if (uint64_t window = integerOf(module, "rt.plan", "kv_window"))

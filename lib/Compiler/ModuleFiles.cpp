@@ -90,6 +90,12 @@ int64_t integerOf(ModuleOp module, llvm::StringRef dictionary, llvm::StringRef k
   return value && value.getValue().getSignificantBits() <= 64 ? value.getValue().getSExtValue() : 0;
 }
 
+int64_t contextOf(ModuleOp module) {
+  int64_t capacity = integerOf(module, "rt.plan", "kv_capacity");
+  auto context = module->getAttrOfType<IntegerAttr>("moe.context");
+  return context && context.getInt() > 0 ? std::min(context.getInt(), capacity) : capacity;
+}
+
 std::string textOf(ModuleOp module, llvm::StringRef dictionary, llvm::StringRef key) {
   auto value = dyn_cast_if_present<StringAttr>(entryOf(module, dictionary, key));
   return value ? value.str() : std::string();
@@ -159,12 +165,9 @@ llvm::Error checkResumed(ModuleOp module, const CompileOptions &options, llvm::S
         std::tuple("--kv", "kv", &options.kv)})
     if (std::string recorded = textOf(module, "moe.options", key); !given->empty() && *given != recorded)
       return differs(flag, *given, recorded);
-  if (options.context && (*options.context + 63) / 64 * 64 != uint64_t(integerOf(module, "rt.plan", "kv_capacity")) &&
-      integerOf(module, "rt.plan", "kv_capacity"))
-    return differs("--context", std::to_string(*options.context),
-                   std::to_string(integerOf(module, "rt.plan", "kv_capacity")));
   for (auto [flag, key, given] :
-       {std::tuple("--window", "moe.window", options.window), std::tuple("--sinks", "moe.sinks", options.sinks)})
+       {std::tuple("--context", "moe.context", options.context), std::tuple("--window", "moe.window", options.window),
+        std::tuple("--sinks", "moe.sinks", options.sinks)})
     if (auto recorded = module->getAttrOfType<IntegerAttr>(key);
         given && recorded && recorded.getInt() != static_cast<int64_t>(*given))
       return differs(flag, std::to_string(*given), std::to_string(recorded.getInt()));

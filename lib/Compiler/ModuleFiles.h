@@ -34,6 +34,8 @@ llvm::Error checkSources(mlir::ModuleOp module);
 
 /// Integer, string and real entries of a dictionary attribute of the module; 0 or empty if absent.
 int64_t integerOf(mlir::ModuleOp module, llvm::StringRef dictionary, llvm::StringRef key);
+/// Most positions of a session: `moe.context`, never more than the planned caches hold.
+int64_t contextOf(mlir::ModuleOp module);
 std::string textOf(mlir::ModuleOp module, llvm::StringRef dictionary, llvm::StringRef key);
 double realOf(mlir::ModuleOp module, llvm::StringRef dictionary, llvm::StringRef key);
 

@@ -110,7 +110,7 @@ std::string writeReport(ModuleOp module, const PackPlan &pack, const moert_plan_
       .set("quant", textOf(module, "moe.options", "quant"))
       .set("group", textOf(module, "moe.options", "group"))
       .set("kv", textOf(module, "moe.options", "kv"))
-      .set("context", integerOf(module, "rt.plan", "kv_capacity"))
+      .set("context", contextOf(module))
       .set("window", integerOf(module, "rt.plan", "kv_window"))
       .set("sinks", integerOf(module, "rt.plan", "kv_sinks"))
       .set("chunk", integerOf(module, "rt.plan", "chunk"))

@@ -96,15 +96,15 @@ llvm::Error GraphBuilder::setSizes() {
   if (!rounded)
     return fault("expects a context below 2^63, but got " + llvm::Twine(wanted));
   capacity = *rounded;
-  if (options.window > capacity)
-    return fault("expects a window of 1 to " + llvm::Twine(capacity) + " positions (the context; --window), but got " +
+  if (options.window > wanted)
+    return fault("expects a window of 1 to " + llvm::Twine(wanted) + " positions (the context; --window), but got " +
                  llvm::Twine(options.window));
-  if (options.window && options.sinks >= capacity)
-    return fault("expects fewer sinks than the context has positions, which are " + llvm::Twine(capacity) +
+  if (options.window && options.sinks >= wanted)
+    return fault("expects fewer sinks than the context has positions, which are " + llvm::Twine(wanted) +
                  " (--sinks), but got " + llvm::Twine(options.sinks));
-  window = options.window ? options.window : config.slidingWindow < capacity ? config.slidingWindow : 0;
-  chunk = std::min(options.maxChunk, capacity);
-  (*module)->setAttr("moe.context", builder.getI64IntegerAttr(static_cast<int64_t>(capacity)));
+  window = options.window ? options.window : config.slidingWindow < wanted ? config.slidingWindow : 0;
+  chunk = std::min(options.maxChunk, wanted);
+  (*module)->setAttr("moe.context", builder.getI64IntegerAttr(static_cast<int64_t>(wanted)));
   (*module)->setAttr("moe.chunk", builder.getI64IntegerAttr(static_cast<int64_t>(chunk)));
   (*module)->setAttr("moe.window", builder.getI64IntegerAttr(static_cast<int64_t>(window)));
   (*module)->setAttr("moe.sinks", builder.getI64IntegerAttr(static_cast<int64_t>(options.sinks)));

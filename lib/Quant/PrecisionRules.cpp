@@ -73,8 +73,7 @@ std::optional<std::string> reasonForFloor(llvm::StringRef name) {
     return std::nullopt;
   return ("'" + name + "' has " + llvm::Twine(bits) +
           " bits: 4 bits are the floor for quality; at the same size a smaller model with 4 bits is better than a "
-          "larger "
-          "one with fewer")
+          "larger one with fewer; 'moec precision MODEL --pack-size 1' names the smallest pack")
       .str();
 }
 

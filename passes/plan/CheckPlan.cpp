@@ -35,8 +35,10 @@ struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
       module.emitError("expects the module attribute 'rt.plan'; run moe-plan-memory first");
       return signalPassFailure();
     }
+    if (failed(checkModule(module, plan)))
+      return signalPassFailure();
     for (func::FuncOp function : module.getOps<func::FuncOp>())
-      if (failed(checkFunction(function, plan)))
+      if (failed(checkFunction(function, plan)) || failed(checkModel(function)))
         return signalPassFailure();
     if (failed(checkBudget(module, plan)))
       signalPassFailure();
@@ -45,6 +47,43 @@ struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
   static int64_t integer(DictionaryAttr dictionary, StringRef key) {
     auto value = dictionary.getAs<IntegerAttr>(key);
     return value ? value.getInt() : 0;
+  }
+
+  /// What the module says of its caches against what was planned for them.
+  LogicalResult checkModule(ModuleOp module, DictionaryAttr plan) {
+    int64_t capacity = integer(plan, "kv_capacity");
+    if (auto context = module->getAttrOfType<IntegerAttr>("moe.context"); context && capacity)
+      if (context.getInt() > capacity || context.getInt() <= capacity - 64)
+        return module.emitError("expects a moe.context of ")
+               << capacity - 63 << " to " << capacity << ", for which the caches are planned, but got "
+               << context.getInt();
+    for (auto [attribute, key] : {std::pair("moe.window", "kv_window"), std::pair("moe.sinks", "kv_sinks")})
+      if (auto value = module->getAttrOfType<IntegerAttr>(attribute); value && value.getInt() != integer(plan, key))
+        return module.emitError("expects a ")
+               << attribute << " of " << integer(plan, key) << " as in the caches, but got " << value.getInt();
+    return success();
+  }
+
+  /// What the steps of a function ask for against what the model has.
+  LogicalResult checkModel(func::FuncOp function) {
+    auto module = function->getParentOfType<ModuleOp>();
+    auto model = module->getAttrOfType<DictionaryAttr>("moe.model");
+    auto pack = module->getAttrOfType<DictionaryAttr>("rt.pack");
+    if (!model || !pack)
+      return success();
+    WalkResult result = function.walk([&](Operation *op) {
+      if (auto rows = dyn_cast<rt::ReadRowsOp>(op)) {
+        int64_t table = static_cast<int64_t>(rows.getTable()), most = integer(pack, "num_tables");
+        if (table < 0 || table >= most)
+          return WalkResult(rows.emitOpError("expects a table of 0 to ") << most - 1 << ", but got " << table);
+      }
+      if (auto compute = dyn_cast<rt::ComputeOp>(op))
+        if (auto topK = compute.getSpec().getAs<IntegerAttr>("top_k"); topK && topK.getInt() != integer(model, "top_k"))
+          return WalkResult(compute.emitOpError("expects a top_k of ")
+                            << integer(model, "top_k") << " as in moe.model, but got " << topK.getInt());
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
   }
 
   LogicalResult checkFunction(func::FuncOp function, DictionaryAttr plan) {

@@ -36,7 +36,8 @@ def CheckPlan : Pass<"moe-check-plan", "::mlir::ModuleOp"> {
   let summary = "checks a memory plan independently of the planner";
   let description = [{
     *Before*, *After*: L3. Recomputes the life of each arena view from the steps that use it. *Refuses*: two views that
-    are alive at the same time and share bytes, views beyond the arena or the resident segment, a budget in
+    are alive at the same time and share bytes, views beyond the arena or the resident segment, a context,
+    window or number of sinks that the caches are not planned for, a table or a top-k that the model has not, a budget in
     `moe.options` below the minimum (with the three largest consumers). *Source*: docs/architecture.md, "Plan".
 
     Example: `moe-opt --moe-check-plan model.plan.mlir`

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checker finds what a planner could get wrong: shared bytes, views beyond the arena or the resident segment.
+// The checker finds what a planner or an editor could get wrong: shared bytes, views beyond their regions, and a module
+// that says other things of the model than its steps.
 // RUN: %moe-opt %s --split-input-file --verify-diagnostics --moe-check-plan
 
 // expected-error @+1 {{expects the module attribute 'rt.plan'; run moe-plan-memory first}}
@@ -36,6 +37,30 @@ module attributes {rt.plan = {arena_bytes = 512 : i64, resident_bytes = 4096 : i
   func.func @beyond_resident(%context: !rt.context) {
     // expected-error @+1 {{ends at byte 4160, but the resident segment has 4096}}
     %x = rt.resident %context[4096] : memref<64xi8>
+    return
+  }
+}
+
+// -----
+
+// expected-error @+1 {{expects a moe.context of 65 to 128, for which the caches are planned, but got 129}}
+module attributes {moe.context = 129 : i64, rt.plan = {kv_capacity = 128 : i64}} {
+}
+
+// -----
+
+// expected-error @+1 {{expects a moe.window of 50 as in the caches, but got 200}}
+module attributes {moe.window = 200 : i64, rt.plan = {kv_window = 50 : i64}} {
+}
+
+// -----
+
+module attributes {moe.model = {top_k = 2 : i64}, rt.pack = {num_tables = 1 : i64},
+                   rt.plan = {arena_bytes = 4096 : i64, resident_bytes = 0 : i64}} {
+  func.func @no_such_table(%context: !rt.context) {
+    %rows = rt.arena %context[0] : memref<1024xi8>
+    // expected-error @+1 {{expects a table of 0 to 0, but got -1}}
+    rt.read_rows %context table(-1) into %rows : memref<1024xi8>
     return
   }
 }

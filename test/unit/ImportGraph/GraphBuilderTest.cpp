@@ -31,7 +31,7 @@ TEST_F(GraphBuilderTest, RecordsModelFilesAndSizes) {
   auto module = build({.context = 100, .maxChunk = 16, .name = "demo"});
   ASSERT_TRUE(bool(module)) << toString(module.takeError());
   Operation *op = **module;
-  EXPECT_EQ(op->getAttrOfType<IntegerAttr>("moe.context").getInt(), 128); // 100 rounded up to whole blocks of 64
+  EXPECT_EQ(op->getAttrOfType<IntegerAttr>("moe.context").getInt(), 100); // the caches hold 128: whole blocks of 64
   EXPECT_EQ(op->getAttrOfType<IntegerAttr>("moe.chunk").getInt(), 16);
   auto model = op->getAttrOfType<DictionaryAttr>("moe.model");
   EXPECT_EQ(model.getAs<StringAttr>("name").getValue(), "demo");
