@@ -91,7 +91,7 @@ typedef int32_t (*moert_entry)(moert_context *context);
 /// A table that is read from the pack by rows and never resident (the embedding).
 typedef struct moert_streamed_table {
   uint32_t record;    /* index in the pack directory */
-  uint32_t row_bytes; /* payload of one row; in the pack an 8-byte XXH3-64 of the payload follows each row */
+  uint32_t row_bytes; /* payload of one row; in the pack an 8-byte checksum of the payload follows each row */
   uint64_t num_rows;
 } moert_streamed_table;
 
@@ -138,7 +138,7 @@ typedef struct moert_model_descriptor {
   uint32_t num_layers;
   uint32_t num_experts; /* per layer; 0 = dense */
   uint32_t top_k;
-  uint32_t context; /* compiled context, multiple of 64 */
+  uint32_t context; /* compiled context */
   uint32_t max_chunk;
   uint32_t head_rows;     /* most rows in one call of head */
   uint64_t hidden_offset; /* arena: float32 [max_chunk, hidden_size], written by prefill and decode */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define MOEPACK_MAGIC "MOEPACK1"
-#define MOEPACK_FORMAT_VERSION 1u
+#define MOEPACK_FORMAT_VERSION 2u
 /// Expert records start at multiples of this and are padded to it: page size of new Android kernels; O_DIRECT-safe.
 #define MOEPACK_PAGE_BYTES 16384u
 /// Resident tensors start at multiples of this inside the resident segment (cache line).
@@ -23,7 +23,7 @@ typedef enum moepack_layout_family {
 typedef enum moepack_record_kind {
   MOEPACK_RECORD_RESIDENT = 1, /* one resident tensor */
   MOEPACK_RECORD_EXPERT = 2,   /* gate | up | down of one expert */
-  MOEPACK_RECORD_ROWS = 3      /* a table read by rows; 8-byte XXH3-64 behind each row */
+  MOEPACK_RECORD_ROWS = 3      /* a table read by rows; 8 bytes of moepack_row_checksum behind each row */
 } moepack_record_kind;
 
 /// At offset 0, padded with zeros to MOEPACK_PAGE_BYTES.
@@ -67,6 +67,15 @@ typedef struct moepack_part {
   uint64_t bytes;
   uint8_t hash[16]; /* XXH3-128 */
 } moepack_part;
+
+/// What stands behind row `row` of a table whose payload has the XXH3-64 `hash`. Row and plan take part, so that a row
+/// of another pack, or of another place, is not taken for the one that was asked for.
+static inline uint64_t moepack_row_checksum(uint64_t hash, const uint8_t plan_id[16], uint64_t row) {
+  uint64_t plan = 0;
+  for (int i = 7; i >= 0; --i)
+    plan = plan << 8 | plan_id[i];
+  return hash ^ (plan + row);
+}
 
 #ifdef __cplusplus
 static_assert(sizeof(moepack_header) == 144 && sizeof(moepack_record) == 48 && sizeof(moepack_part) == 32);

@@ -124,7 +124,8 @@ private:
       if (llvm::Error error = pack.readBytes(record.offset + r * stride, row))
         return "; " + llvm::toString(std::move(error));
       uint64_t expected = llvm::support::endian::read64le(row.data() + record.row_bytes);
-      if (hash64(llvm::ArrayRef(row).drop_back(kRowChecksumBytes)) != expected)
+      if (moepack_row_checksum(hash64(llvm::ArrayRef(row).drop_back(kRowChecksumBytes)), pack.header().plan_id, r) !=
+          expected)
         return "; the first damaged row is " + std::to_string(r);
     }
     return {};

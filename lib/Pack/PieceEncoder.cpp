@@ -88,7 +88,7 @@ struct PieceRows {
     }
   }
 
-  void encodeRows(llvm::MutableArrayRef<uint8_t> out) const {
+  void encodeRows(const moepack_header &header, llvm::MutableArrayRef<uint8_t> out) const {
     uint64_t payload = rowPayloadBytes(entry.cols, entry.encoding), stride = payload + kRowChecksumBytes;
     for (int64_t r = 0; r < numRows; ++r) {
       llvm::MutableArrayRef<uint8_t> bytes = out.slice(r * stride, payload);
@@ -97,7 +97,7 @@ struct PieceRows {
                 llvm::ArrayRef(scales).slice(r * numScales(), numScales()), entry.encoding, bytes);
       else
         packRow(row(r), entry.encoding, bytes);
-      llvm::support::endian::write64le(bytes.end(), hash64(bytes));
+      llvm::support::endian::write64le(bytes.end(), moepack_row_checksum(hash64(bytes), header.plan_id, rowBegin + r));
     }
   }
 };
@@ -124,7 +124,7 @@ llvm::Expected<std::vector<uint8_t>> encodePiece(const PackPlan &plan, const Ten
     std::memcpy(bytes.data(), rows.values.data(), bytes.size());
     break;
   case TensorStorage::Rows:
-    rows.encodeRows(bytes);
+    rows.encodeRows(plan.header(), bytes);
     break;
   }
   return bytes;

@@ -29,7 +29,7 @@ static moert_status readRow(moert_session &session, uint32_t tableIndex, uint64_
     return status;
   uint64_t expected;
   memcpy(&expected, session.row + table.row_bytes, sizeof(expected));
-  if (hash64(session.row, table.row_bytes) != expected) {
+  if (moepack_row_checksum(hash64(session.row, table.row_bytes), model.descriptor->plan_id, row) != expected) {
     char name[kPathBytes + 16];
     const PackFile::Part &part = model.pack.partOf(offset);
     return fail(&session.error, MOERT_STATUS_CORRUPT,

@@ -104,7 +104,7 @@ TEST_F(PackReaderTest, TruncationGivesFoundAndNeeded) {
 
 TEST_F(PackReaderTest, HeaderFaultsAreNamed) {
   EXPECT_EQ(faultOf(withHeader([](moepack_header &h) { h.format_version = 9; })),
-            "'P' has format version 9 and abi version 2, expected 1 and 2; compile the model again");
+            "'P' has format version 9 and abi version 2, expected 2 and 2; compile the model again");
   content[40] ^= 1;
   EXPECT_EQ(faultOf(content).substr(0, 42), "'P' has a damaged header: its checksum is ");
   content[40] ^= 1;

@@ -118,11 +118,14 @@ static std::vector<uint8_t> wordsOf(uint32_t word, uint64_t sizeBytes) {
   return payload;
 }
 
+static constexpr uint8_t kPlanId[16] = {0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11,
+                                        0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11};
+
 static void addRows(Writer &writer) {
   std::vector<uint8_t> rows;
   for (uint32_t id = 0; id < kVocab; ++id) {
     std::vector<uint8_t> row = wordsOf(rowWord(id), kRowBytes);
-    uint64_t checksum = moert::hash64(row.data(), row.size());
+    uint64_t checksum = moepack_row_checksum(moert::hash64(row.data(), row.size()), kPlanId, id);
     row.insert(row.end(), reinterpret_cast<uint8_t *>(&checksum), reinterpret_cast<uint8_t *>(&checksum) + 8);
     rows.insert(rows.end(), row.begin(), row.end());
   }
@@ -188,7 +191,7 @@ std::string fake::makePack(const PackOptions &options, PackLayout *layout) {
     parts.push_back({start, wanted ? std::min(wanted, header.total_bytes - start) : header.total_bytes, {}});
   }
   header.num_parts = static_cast<uint32_t>(parts.size());
-  memset(header.plan_id, 0x11, 16);
+  memcpy(header.plan_id, kPlanId, 16);
   moert::Hash128 hash;
   hash.begin();
   hash.update(writer.records.data(), numRecords * sizeof(moepack_record));

@@ -96,6 +96,29 @@ TEST(Pack, DamagedRowAndExpertAreFoundWhenUsed) {
   }
 }
 
+TEST(Pack, RowOfAnotherPlaceIsRefused) {
+  PackLayout layout;
+  std::string path = makePack({}, &layout);
+  moert_model *model = openOrDie(options(path));
+  moert_session *session = nullptr;
+  ASSERT_EQ(api().session_create(model, &session, nullptr), MOERT_STATUS_OK);
+  // Row 12 with its own checksum in the place of row 11, as after an overwrite by another pack.
+  std::vector<char> row(kRowBytes + 8);
+  FILE *file = fopen(path.c_str(), "r+b");
+  ASSERT_TRUE(file);
+  EXPECT_EQ(fseek(file, static_cast<long>(layout.rows + 12 * row.size()), SEEK_SET), 0);
+  EXPECT_EQ(fread(row.data(), 1, row.size(), file), row.size());
+  EXPECT_EQ(fseek(file, static_cast<long>(layout.rows + 11 * row.size()), SEEK_SET), 0);
+  EXPECT_EQ(fwrite(row.data(), 1, row.size(), file), row.size());
+  fclose(file);
+  moert_error error = {};
+  EXPECT_EQ(api().decode(session, 12, &error), MOERT_STATUS_OK) << error.message;
+  EXPECT_EQ(api().decode(session, 11, &error), MOERT_STATUS_CORRUPT);
+  EXPECT_TRUE(has(error.message, "row 11 of table 0 is damaged")) << error.message;
+  api().session_destroy(session);
+  api().close(model);
+}
+
 /// Makes `path` another pack of the same layout: all experts differ. In place, or as a new file with the old name.
 void replacePack(const std::string &path, const PackLayout &layout, bool inPlace) {
   if (!inPlace) {
