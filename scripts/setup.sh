@@ -46,7 +46,7 @@ check_system() {
   name=$(. /etc/os-release 2>/dev/null && echo "${ID:-unknown} ${VERSION_ID:-}")
   machine=$(uname -m)
   command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
-    fail "this system ($name, $machine) has no apt; supported is Debian 12 on x86_64 (package list: README.md)"
+    fail "this system ($name, $machine) has no apt; supported is Debian 12 on x86_64 (package list: scripts/setup.sh)"
   case "$name/$machine" in
     "debian 12"*/x86_64) ;;
     *) note "this system is $name on $machine: untested (supported: Debian 12 on x86_64); going on all the same" ;;
