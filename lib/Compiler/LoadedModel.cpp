@@ -12,6 +12,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
+#include <algorithm>
 #include <dlfcn.h>
 #include <utility>
 
@@ -31,6 +32,16 @@ static std::string packOf(llvm::StringRef library) {
       if (std::string path = (folder + name.take_front(dot) + suffix).str(); llvm::sys::fs::exists(path))
         return path;
   return own;
+}
+
+/// A message of the library with a field of its options named as the flag that it is here.
+static std::string asFlag(llvm::StringRef message) {
+  if (!message.consume_front("options."))
+    return message.str();
+  auto [name, rest] = message.split(' ');
+  std::string flag = "--" + name.str();
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag + " " + rest.str();
 }
 
 llvm::Expected<LoadedModel> LoadedModel::open(const std::string &library, std::string pack, uint32_t threads,
@@ -65,7 +76,7 @@ llvm::Expected<LoadedModel> LoadedModel::open(const std::string &library, std::s
   if (loaded.api->open(&options, &loaded.model, &error) != MOERT_STATUS_OK ||
       loaded.api->session_create(loaded.model, &loaded.session, &error) != MOERT_STATUS_OK ||
       loaded.api->model_info(loaded.model, &loaded.info, &error) != MOERT_STATUS_OK)
-    return fault("'" + library + "': " + error.message);
+    return fault("'" + library + "': " + asFlag(error.message));
   return loaded;
 }
 

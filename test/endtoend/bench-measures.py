@@ -20,7 +20,11 @@ table = run(prefix, "--bench", "-p", "2", "-n", "0", "-r", "1").out
 check("pp 2 @ 0" in table and "(measured)" in table and "tg" not in table, table)
 for flags, text in ((("--bench", "-p", "100000"), "context"), (("--bench", "-p", "0", "-n", "0"), "both 0"),
                     (("--bench", "--prompt", "a"), "--bench takes no --prompt"), (("-r", "2", "--ids", "1"), "--bench"),
-                    (("--bench", "--doctor"), "exclude"), (("--bench", "-r", "0"), "-r expects")):
+                    (("--bench", "--doctor"), "exclude"), (("--bench", "-r", "0"), "-r expects"),
+                    (("--bench", "-d", "1024"), "-d expects a number of tokens from 0 to 1023"),
+                    (("--bench", "--logits", "x.npy"), "--bench takes no --logits"),
+                    (("--bench", "--max-tokens", "2"), "--bench takes no --max-tokens"),
+                    (("--doctor", "--logits", "x.npy"), "--doctor takes no --logits")):
     refused = run(prefix, *flags, code=2)
     check(text in refused.err, f"{flags}: {refused.err}")
 expect_error(run(prefix, "--bench", "--memory", "1MB", code=None), "needs")

@@ -28,6 +28,8 @@ with scratch() as folder:
     with open(ids_file, "w", encoding="utf-8") as file:
         json.dump({"ids": ids}, file)
     found = moec("evaluate", prefix + ".so", "--ids", ids_file, "--window", WINDOW, "--json").json()
+    many = moec("evaluate", prefix + ".so", "--ids", ids_file, "--window", WINDOW, "--experts-used", 9, code=1).err
+check("--experts-used is 9, expected" in many and "options." not in many, many)
 check(found["positions"] == positions, f"{found['positions']} positions, expected {positions}")
 check(abs(found["nll"] - total / positions) < 1e-5, f"nll {found['nll']}, expected {total / positions}")
 check(abs(found["perplexity"] - math.exp(total / positions)) < 1e-3, f"perplexity {found['perplexity']}")

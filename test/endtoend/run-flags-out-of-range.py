@@ -18,6 +18,8 @@ CASES = (
     (("--experts-used", "5"), "--experts-used is 5, expected 0 (all) to the compiled 4"),
     (("--context", "0"), "--context"),
     (("--context", "99999999"), "--context is 99999999, expected at most the compiled context"),
+    (("--window", "99999"), "--window is 99999, expected 0 (as compiled) to the compiled context"),
+    (("--sinks", "3"), "without a window, in which every position is seen; set --window"),
     (("--on-full", "wait"), "--on-full expects stop or slide, but got 'wait'"),
     (("--on-full", "stop or slide"), "--on-full expects stop or slide"),
     (("--on-full", ""), "--on-full expects stop or slide"),
@@ -37,6 +39,13 @@ for flags, text in CASES:
     refused = run(prefix, *IDS, *flags, code=2)
     check(text in refused.err and not refused.out, f"{flags}: {refused.err!r} lacks {text!r}")
     check(refused.err.count("error: ") == 1, f"{flags}: more than one message: {refused.err!r}")
+
+# The same words in the other modes.
+for flags, text in CASES:
+    if flags[0] in ("--experts-used", "--cpus", "--context", "--window", "--sinks"):
+        for mode in ("--bench", "--doctor"):
+            refused = run(prefix, mode, *flags, code=2)
+            check(text in refused.err and not refused.out, f"{mode} {flags}: {refused.err!r} lacks {text!r}")
 
 with scratch() as folder:
     text = os.path.join(folder, "prompt.txt")

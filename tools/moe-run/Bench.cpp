@@ -114,8 +114,12 @@ bool Bench::open() {
   if (!checkLibrary(options) || !(api = loadLibrary(options.libraryPath)) || !findPack(options, packPath))
     return false;
   moert_open_options open = openOptions(options, packPath.data());
-  return ended(api->open(&open, &model, &error)) && ended(api->model_info(model, &info, &error)) &&
-         ended(api->model_plan(model, &plan, &error)) && ended(api->session_create(model, &session, &error));
+  if (api->open(&open, &model, &error) != MOERT_STATUS_OK) {
+    exitCode = printRefusal(*api, error);
+    return false;
+  }
+  return ended(api->model_info(model, &info, &error)) && ended(api->model_plan(model, &plan, &error)) &&
+         ended(api->session_create(model, &session, &error));
 }
 
 /// A default shrinks to the context; a number that was asked for does not.
@@ -130,6 +134,11 @@ bool Bench::chooseCounts() {
   for (Measurement &m : tests) {
     uint64_t free = info.context > m.depth ? info.context - m.depth : 0;
     bool wasGiven = m.isPrefill ? options.hasBenchPrompt : options.hasBenchTokens;
+    if (m.count != 0 && free == 0 && options.benchDepth != 0) {
+      exitCode = kExitUsage;
+      return usageError("-d expects a number of tokens from 0 to %u, less than the context, but got %llu",
+                        info.context - 1, static_cast<unsigned long long>(options.benchDepth));
+    }
     if (m.count != 0 && (free == 0 || (wasGiven && m.count > free))) {
       exitCode = kExitUsage;
       return usageError("%s %llu behind a depth of %llu needs a context of %llu, the model has %u; lower %s or -d",

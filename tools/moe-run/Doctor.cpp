@@ -57,6 +57,7 @@ public:
 
 private:
   bool load();
+  bool checkOptions();
   void checkFeatures();
   void checkPageSize();
   void checkMemory();
@@ -86,6 +87,7 @@ private:
   bool hasPagesSwapped = false;
   Finding findings[16] = {};
   unsigned numFindings = 0;
+  int exitCode = kExitFault;
 };
 
 Finding &Doctor::add(const char *check, State state, const char *format, ...) {
@@ -107,6 +109,16 @@ template <size_t N, typename... Values> void fill(char (&text)[N], const char *f
 bool Doctor::load() {
   return checkLibrary(options) && (api = loadLibrary(options.libraryPath, &model)) != nullptr &&
          (model != nullptr || printError("%s has no model description; compile it again", options.libraryPath));
+}
+
+/// A budget below the minimum is a finding. What else the library refuses is no matter of this machine.
+bool Doctor::checkOptions() {
+  moert_open_options open = openOptions(options, nullptr);
+  moert_status status = api->plan(&open, &plan, &planError);
+  if (status == MOERT_STATUS_OK || status == MOERT_STATUS_BUDGET)
+    return true;
+  exitCode = printRefusal(*api, planError);
+  return false;
 }
 
 void Doctor::checkFeatures() {
@@ -134,8 +146,7 @@ void Doctor::checkPageSize() {
 }
 
 void Doctor::checkMemory() {
-  moert_open_options open = openOptions(options, nullptr);
-  if (api->plan(&open, &plan, &planError) != MOERT_STATUS_OK) {
+  if (planError.status == MOERT_STATUS_BUDGET) {
     Finding &f = add("memory", State::Error, "%s", planError.message);
     fill(f.needed, "at least %.1f MiB", mebibytes(plan.min_bytes));
     fill(f.remedy, "%s", "raise --memory or lower --context");
@@ -365,8 +376,8 @@ void Doctor::printObject() const {
 }
 
 int Doctor::run() {
-  if (!load())
-    return kExitFault;
+  if (!load() || !checkOptions())
+    return exitCode;
   hasPagesSwapped = readSwapped(&pagesSwapped);
   checkKernel();
   checkCores();

@@ -224,6 +224,28 @@ moert_open_options openOptions(const Options &options, const char *packPath) {
   return open;
 }
 
+int printRefusal(const moert_api &api, const moert_error &error) {
+  constexpr char kOptions[] = "options.";
+  constexpr size_t kSkipped = sizeof(kOptions) - 1;
+  char text[sizeof(error.message)] = {};
+  char *end = text;
+  bool namesOptions = strncmp(error.message, kOptions, kSkipped) == 0, inName = false;
+  for (const char *at = error.message; *at; ++at) {
+    if (namesOptions && strncmp(at, kOptions, kSkipped) == 0) {
+      *end++ = '-';
+      *end++ = '-';
+      at += kSkipped;
+      inName = true;
+    }
+    inName = inName && *at != ' ';
+    *end++ = inName && *at == '_' ? '-' : *at;
+    if (!*at)
+      break;
+  }
+  printError("%s", text[0] ? text : api.status_name(error.status));
+  return error.status == MOERT_STATUS_INVALID_ARGUMENT ? kExitUsage : kExitFault;
+}
+
 bool findPack(const Options &options, Array<char> &path) {
   if (options.packPath) {
     struct stat status;

@@ -22,6 +22,10 @@ const moert_api *loadLibrary(const char *path, const moert_model_descriptor **de
 /// The pack of the model: --pack, or OUT.moepack for OUT.so, also NAME.moepack for libNAME.so. False after a message.
 bool findPack(const Options &options, Array<char> &path);
 
+/// Prints why the library refused `openOptions`, with fields of the API named as the flags that they are here. Answers
+/// the exit code.
+int printRefusal(const moert_api &api, const moert_error &error);
+
 /// What the flags ask of the library. `packPath` may be null for a plan.
 moert_open_options openOptions(const Options &options, const char *packPath);
 

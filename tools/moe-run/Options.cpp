@@ -144,8 +144,11 @@ bool checkCombinations(const Options &options) {
   if (!options.bench && (options.hasBenchPrompt || options.hasBenchTokens || options.hasBenchOther))
     return usageError("-p, -n, -d and -r belong to --bench");
   if (options.doctor || options.bench) {
+    const char *mode = options.doctor ? "--doctor" : "--bench";
     if (numPrompts)
-      return usageError("%s takes no --prompt and no --ids", options.doctor ? "--doctor" : "--bench");
+      return usageError("%s takes no --prompt and no --ids", mode);
+    if (options.logitsPath || options.hasMaxTokens)
+      return usageError("%s takes no %s", mode, options.logitsPath ? "--logits" : "--max-tokens");
     return (options.benchPrompt | options.benchTokens) != 0 || usageError("-p and -n are both 0: nothing to measure");
   }
   if (numPrompts == 0)
@@ -224,7 +227,8 @@ bool parseOptions(int argc, char **argv, Options &options) {
       {"--prompt-file", Kind::Text, &o.promptFile, 0, 0, "the path of a text file, or - for stdin", nullptr},
       {"--ids", Kind::Text, &o.ids, 0, 0, "token ids such as 1,2,3", nullptr},
       {"--logits", Kind::Text, &o.logitsPath, 0, 0, "the path of a .npy file", nullptr},
-      {"--max-tokens", Kind::Count, &o.maxTokens, 0, kMost32, "a number from 0 (until stop or context)", nullptr},
+      {"--max-tokens", Kind::Count, &o.maxTokens, 0, kMost32, "a number from 0 (until stop or context)",
+       &o.hasMaxTokens},
       {"--greedy", Kind::Switch, &o.greedy, 0, 0, "", nullptr},
       {"--temperature", Kind::Real, &o.temperature, 0, 1e6, "a number from 0 (greedy)", &o.hasTemperature},
       {"--top-k", Kind::Count, &o.topK, 0, kMost32, "a number from 0 (off)", &o.hasTopK},

@@ -44,6 +44,7 @@ struct Options {
   bool hasMinP = false;
   bool hasKeep = false;
   bool hasSinks = false;
+  bool hasMaxTokens = false;
   bool hasPackOffset = false;
   bool hasPackBytes = false;
   bool lock = false;

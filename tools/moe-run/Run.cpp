@@ -46,7 +46,6 @@ private:
     const char *text = error.message[0] ? error.message : api->status_name(error.status);
     return printError("%s", text);
   }
-  bool failOpen(const moert_error &error);
   bool readPromptFile();
   bool usage() {
     exitCode = kExitUsage;
@@ -79,30 +78,16 @@ bool Runner::load() {
   return api != nullptr;
 }
 
-/// Options of the API that are flags here are named as such; their values are the user's.
-bool Runner::failOpen(const moert_error &error) {
-  constexpr char kOptions[] = "options.";
-  constexpr size_t kSkipped = sizeof(kOptions) - 1;
-  moert_error named = error;
-  if (strncmp(error.message, kOptions, kSkipped) == 0) {
-    char *name = named.message + 2;
-    snprintf(named.message, sizeof(named.message), "--%s", error.message + kSkipped);
-    for (; *name && *name != ' '; ++name)
-      *name = *name == '_' ? '-' : *name;
-  }
-  if (error.status == MOERT_STATUS_INVALID_ARGUMENT)
-    exitCode = kExitUsage;
-  return fail(named);
-}
-
 bool Runner::open() {
   Array<char> packPath;
   if (!findPack(options, packPath))
     return false;
   moert_open_options open = openOptions(options, packPath.data());
   moert_error error = {};
-  if (api->open(&open, &model, &error) != MOERT_STATUS_OK)
-    return failOpen(error);
+  if (api->open(&open, &model, &error) != MOERT_STATUS_OK) {
+    exitCode = printRefusal(*api, error);
+    return false;
+  }
   if (api->model_info(model, &info, &error) != MOERT_STATUS_OK ||
       api->model_plan(model, &result.plan, &error) != MOERT_STATUS_OK)
     return fail(error);
