@@ -151,7 +151,7 @@ typedef struct moert_model_info {
 /// counter-based generator seeded by `seed`.
 typedef struct moert_sampler_options {
   float temperature;
-  float top_p; /* 1 = off */
+  float top_p; /* 0 or 1 = off */
   int32_t top_k;
   float min_p; /* 0 = off */
   uint64_t seed;

@@ -78,8 +78,11 @@ Error writeLinked(StringRef content, const std::string &output) {
     stream.clear_error(); // or its destructor ends the process
   }
   if (!code) {
+    // Whoever may read it may run it: moe-run of a run folder is linked here too.
     auto permissions = sys::fs::getPermissions(output);
-    code = permissions ? sys::fs::setPermissions(output, *permissions | sys::fs::owner_exe) : permissions.getError();
+    code = permissions ? sys::fs::setPermissions(output, *permissions | static_cast<sys::fs::perms>(
+                                                                            (*permissions & sys::fs::all_read) >> 2))
+                       : permissions.getError();
   }
   return code ? linkError("cannot write '" + output + "': " + code.message()) : Error::success();
 }

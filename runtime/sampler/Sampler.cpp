@@ -165,7 +165,7 @@ int32_t sampleToken(const float *logits, uint32_t vocabSize, const moert_sampler
   uint64_t total = 0;
   for (uint32_t i = 0; i < numCandidates; ++i)
     total += weights.of(limited ? candidates.id(i) : static_cast<int32_t>(i));
-  uint64_t threshold = thresholdOf(options.top_p, total);
+  uint64_t threshold = thresholdOf(options.top_p > 0.0f ? options.top_p : 1.0f, total);
   // The largest weight is 2^40.
   uint64_t leastWeight = static_cast<uint64_t>(static_cast<double>(options.min_p) * 1099511627776.0);
   uint64_t draw = randomBits(options.seed, position), kept = 0;

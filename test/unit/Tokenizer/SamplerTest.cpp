@@ -97,7 +97,9 @@ TEST(Sampler, TopPKeepsTheSmallestSetThatReachesIt) {
   EXPECT_NEAR(share[1], 2.0 / 3, kTolerance);
   EXPECT_NEAR(share[2], 1.0 / 3, kTolerance);
   EXPECT_EQ(share[0] + share[3], 0.0);
-  EXPECT_EQ(frequencies(logits, sampling(1, 0, 0.0f))[1], 1.0);
+  EXPECT_EQ(frequencies(logits, sampling(1, 0, 1e-6f))[1], 1.0);
+  // 0, as in a zeroed struct, cuts nothing.
+  EXPECT_EQ(frequencies(logits, sampling(1, 0, 0.0f)), frequencies(logits, sampling(1)));
   // The share is taken of what top-k left: 0.5 of 0.75 reaches 0.6, so one candidate remains.
   EXPECT_EQ(frequencies(logits, sampling(1, 2, 0.6f))[1], 1.0);
 }
