@@ -80,7 +80,8 @@ def check_runs(device, prefix):
     model = os.path.basename(prefix)
     files = ["moe-run", model + ".so", *(f"{model}.moepack{part}" for part in ("", ".1", ".2", ".3"))]
     check(device.pushed() == files, "copied other files")
-    check("it_s_a__PACK___model.so" in os.listdir(os.path.join(device.root, "tmp/moec-it_s_a__PACK___model")), "another name there")
+    name = "it_s_a__PACK___model"
+    check(name + ".so" in os.listdir(os.path.join(device.root, "tmp/moec-" + name)), "another name there")
     expected = run_json(prefix, "--prompt", PROMPT, "--max-tokens", "64", target="@android")
     check(device.result("prompt.json")["ids"] == expected["ids"], "the device says another text")
     check([test["tokens"] for test in device.result("bench.json")["tests"]] == [4, 2], "other measurements")

@@ -8,8 +8,7 @@
 #include "tools/moe-run/Library.h"
 #include "tools/moe-run/Report.h"
 
-#include "moert/PackFormat.h"
-#include "runtime/pack/PackFile.h"
+#include "moert/PackCheck.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -214,22 +213,18 @@ bool Doctor::checkPack() {
   }
   moert_open_options open = openOptions(options, packPath.data());
   moert_error error = {};
-  uint8_t piece[48 * 256]; // records have 48 bytes
-  moert::PackFile pack = {};
-  bool isRight = pack.open(*model, open, {}, &error) == MOERT_STATUS_OK &&
-                 pack.checkDirectory(piece, sizeof(piece), &error) == MOERT_STATUS_OK;
-  if (isRight) {
-    packStart = options.packOffset;
-    packBytes = pack.partOf(0).bytes;
-    fill(add("pack", State::Ok, "%s: %llu bytes in %u parts", packPath.data(),
-             static_cast<unsigned long long>(pack.header.total_bytes), pack.header.num_parts)
-             .needed,
-         "%s", "the whole pack of the same compile; weights are checked when they are read");
-  } else {
+  moert_pack_check check = {};
+  if (moert_check_pack(model, &open, &check, &error) != MOERT_STATUS_OK) {
     addPackError(error.message);
+    return false;
   }
-  pack.close();
-  return isRight;
+  packStart = options.packOffset;
+  packBytes = check.first_part_bytes;
+  fill(add("pack", State::Ok, "%s: %llu bytes in %u parts", packPath.data(),
+           static_cast<unsigned long long>(check.total_bytes), check.num_parts)
+           .needed,
+       "%s", "the whole pack of the same compile; weights are checked when they are read");
+  return true;
 }
 
 void Doctor::addPackError(const char *found) {
