@@ -133,6 +133,8 @@ void printCounters(const RunResult &result) {
           mebibytes(result.peakBytes > result.baselineBytes ? result.peakBytes - result.baselineBytes : 0));
   if (s.lossy & MOERT_LOSSY_EXPERTS_USED)
     fprintf(stderr, "lossy: %u experts of each token were used, fewer than the model has\n", s.experts_used);
+  if (s.lossy & MOERT_LOSSY_WINDOW)
+    fprintf(stderr, "lossy: tokens saw another window than the model was compiled with\n");
   if (result.generated.slides)
     fprintf(stderr, "the context slid %llu times\n", static_cast<unsigned long long>(result.generated.slides));
 }
