@@ -3,6 +3,7 @@
 /// `moec estimate`: its flags, and an estimate as JSON and as lines. Main source: docs/command-line.md.
 #include "lib/Compiler/Commands.h"
 #include "lib/Compiler/Estimate.h"
+#include "lib/Compiler/Report.h"
 
 #include "lib/Support/Fault.h"
 #include "lib/Support/Json.h"
@@ -22,18 +23,6 @@ namespace {
 template <typename T> Json orNull(const std::optional<T> &value) { return value ? Json(*value) : Json(nullptr); }
 
 uint64_t rounded(double bytes) { return static_cast<uint64_t>(std::llround(bytes)); }
-
-JsonObject sizesByClass(const moert_plan_info &plan) {
-  JsonObject classes;
-  classes.set("resident", plan.resident_bytes)
-      .set("experts", plan.num_experts * plan.slot_bytes)
-      .set("kv", plan.kv_bytes)
-      .set("arena", plan.arena_bytes)
-      .set("state", plan.state_bytes)
-      .set("code", plan.code_bytes)
-      .set("overhead", plan.overhead_bytes);
-  return classes;
-}
 
 double residentShare(const moert_plan_info &plan) {
   return plan.num_experts ? double(plan.num_slots) / double(plan.num_experts) : 1;

@@ -23,7 +23,7 @@ namespace {
 constexpr uint64_t kMaxConfigBytes = 16 << 20;
 constexpr uint64_t kMaxTokenizerBytes = 256 << 20;
 
-llvm::ArrayRef<BuiltInConfig> builtIn() { return {kBuiltInConfigs, kNumBuiltInConfigs}; }
+llvm::ArrayRef<EmbeddedText> builtIn() { return {kBuiltInConfigs, kNumBuiltInConfigs}; }
 
 /// The text of FOLDER/NAME, or nothing if there is no such file.
 llvm::Error readOptional(llvm::StringRef folder, llvm::StringRef name, std::string &text) {
@@ -67,7 +67,7 @@ llvm::Expected<std::string> tokenizerText(const RandomModel &model, uint64_t voc
 
 std::vector<std::string> builtInConfigNames() {
   std::vector<std::string> names;
-  for (const BuiltInConfig &config : builtIn())
+  for (const EmbeddedText &config : builtIn())
     names.push_back(config.name);
   return names;
 }
@@ -76,7 +76,7 @@ llvm::Expected<RandomModel> readRandomModel(llvm::StringRef config) {
   RandomModel model;
   llvm::sys::fs::file_status status;
   if (llvm::sys::fs::status(config, status)) {
-    auto known = llvm::find_if(builtIn(), [&](const BuiltInConfig &entry) { return config == entry.name; });
+    auto known = llvm::find_if(builtIn(), [&](const EmbeddedText &entry) { return config == entry.name; });
     if (known == builtIn().end())
       return fault("config '" + config +
                    "' does not exist; expects a config.json, a folder that holds one, or one of " +

@@ -89,8 +89,7 @@ static JsonObject describePadding(const PackPlan &pack) {
   return JsonObject().set("record_bytes", pages).set("slot_bytes", slots);
 }
 
-std::string writeReport(ModuleOp module, const PackPlan &pack, const moert_plan_info &plan,
-                        const TargetDescription &target) {
+JsonObject sizesByClass(const moert_plan_info &plan) {
   JsonObject classes;
   classes.set("resident", plan.resident_bytes)
       .set("experts", plan.num_experts * plan.slot_bytes)
@@ -99,6 +98,11 @@ std::string writeReport(ModuleOp module, const PackPlan &pack, const moert_plan_
       .set("state", plan.state_bytes)
       .set("code", plan.code_bytes)
       .set("overhead", plan.overhead_bytes);
+  return classes;
+}
+
+std::string writeReport(ModuleOp module, const PackPlan &pack, const moert_plan_info &plan,
+                        const TargetDescription &target) {
   PrecisionTotals precision = sumPrecision(module);
   auto rules = module->getAttrOfType<ArrayAttr>("moe.precision");
   uint64_t numRules = rules ? rules.size() : 0;
@@ -117,7 +121,7 @@ std::string writeReport(ModuleOp module, const PackPlan &pack, const moert_plan_
       .set("plan_bytes", plan.plan_bytes)
       .set("min_bytes", plan.min_bytes)
       .set("default_budget_bytes", plan.budget_bytes)
-      .set("bytes_by_class", std::move(classes))
+      .set("bytes_by_class", sizesByClass(plan))
       .set("page_slots", plan.num_slots)
       .set("min_slots", plan.min_slots)
       .set("expert_records", plan.num_experts)

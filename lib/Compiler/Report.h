@@ -6,6 +6,7 @@
 
 #include "include/moert/moert.h"
 #include "lib/Pack/PackPlan.h"
+#include "lib/Support/Json.h"
 #include "lib/Target/TargetDescription.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -13,6 +14,9 @@
 #include <string>
 
 namespace moec {
+
+/// Bytes of a plan by class, as the report and the estimate list them.
+JsonObject sizesByClass(const moert_plan_info &plan);
 
 /// The report as JSON text without a newline at its end.
 std::string writeReport(mlir::ModuleOp module, const PackPlan &pack, const moert_plan_info &plan,

@@ -60,26 +60,27 @@ Expected<Json> Checkpoint::readJson(StringRef name) {
   return parseJsonFile(fileList[*index].path, name);
 }
 
-Error Checkpoint::readConfigs(llvm::ArrayRef<std::string> names) {
-  Expected<Json> json = readJson("config.json");
+Error Checkpoint::setConfig(StringRef name, Expected<Json> json) {
   if (!json)
     return json.takeError();
-  Expected<Qwen3MoeConfig> config = parseModelConfig(JsonCursor("config.json", *json));
+  Expected<Qwen3MoeConfig> config = parseModelConfig(JsonCursor(name, *json));
   if (!config)
     return config.takeError();
   modelConfig = std::move(*config);
   generationConfig = defaultGenerationConfig(modelConfig);
-  if (!llvm::is_contained(names, "generation_config.json"))
-    return Error::success();
-  Expected<Json> generationJson = readJson("generation_config.json");
-  if (!generationJson)
-    return generationJson.takeError();
-  Expected<GenerationConfig> generation =
-      parseGenerationConfig(JsonCursor("generation_config.json", *generationJson), modelConfig);
-  if (!generation)
-    return generation.takeError();
-  generationConfig = std::move(*generation);
   return Error::success();
+}
+
+Error Checkpoint::setGeneration(Expected<Json> json) {
+  if (!json)
+    return json.takeError();
+  return parseGenerationConfig(JsonCursor(kGenerationFile, *json), modelConfig).moveInto(generationConfig);
+}
+
+Error Checkpoint::readConfigs(llvm::ArrayRef<std::string> names) {
+  if (Error error = setConfig("config.json", readJson("config.json")))
+    return error;
+  return llvm::is_contained(names, kGenerationFile) ? setGeneration(readJson(kGenerationFile)) : Error::success();
 }
 
 Error Checkpoint::addWeightFile(StringRef name) {

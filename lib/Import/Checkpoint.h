@@ -71,11 +71,15 @@ public:
   const CheckpointTensor *find(llvm::StringRef name) const { return findTensor(tensorList, name); }
 
 private:
+  static constexpr const char *kGenerationFile = "generation_config.json";
+
   explicit Checkpoint(llvm::StringRef folder) : root(folder.str()) {}
 
   std::string pathOf(llvm::StringRef name) const;
   llvm::Expected<uint32_t> addFile(llvm::StringRef name);
   llvm::Expected<Json> readJson(llvm::StringRef name);
+  llvm::Error setConfig(llvm::StringRef name, llvm::Expected<Json> json);
+  llvm::Error setGeneration(llvm::Expected<Json> json);
   llvm::Error readConfigs(llvm::ArrayRef<std::string> names);
   llvm::Error parseConfigs(const RandomModel &model);
   llvm::Error addTokenizer(const RandomModel &model);

@@ -15,25 +15,9 @@ using llvm::Expected;
 namespace moec {
 
 Error Checkpoint::parseConfigs(const RandomModel &model) {
-  Expected<Json> json = parseJson(model.config, model.configName);
-  if (!json)
-    return json.takeError();
-  Expected<Qwen3MoeConfig> config = parseModelConfig(JsonCursor(model.configName, *json));
-  if (!config)
-    return config.takeError();
-  modelConfig = std::move(*config);
-  generationConfig = defaultGenerationConfig(modelConfig);
-  if (model.generation.empty())
-    return Error::success();
-  Expected<Json> generationJson = parseJson(model.generation, "generation_config.json");
-  if (!generationJson)
-    return generationJson.takeError();
-  Expected<GenerationConfig> generation =
-      parseGenerationConfig(JsonCursor("generation_config.json", *generationJson), modelConfig);
-  if (!generation)
-    return generation.takeError();
-  generationConfig = std::move(*generation);
-  return Error::success();
+  if (Error error = setConfig(model.configName, parseJson(model.config, model.configName)))
+    return error;
+  return model.generation.empty() ? Error::success() : setGeneration(parseJson(model.generation, kGenerationFile));
 }
 
 Error Checkpoint::addTokenizer(const RandomModel &model) {

@@ -4,14 +4,11 @@
 #ifndef LIB_SYNTH_BUILTINCONFIGS_H
 #define LIB_SYNTH_BUILTINCONFIGS_H
 
+#include "lib/Support/EmbeddedText.h"
+
 namespace moec {
 
-struct BuiltInConfig {
-  const char *name; ///< of the file, without `.json`
-  const char *text;
-};
-
-extern const BuiltInConfig kBuiltInConfigs[];
+extern const EmbeddedText kBuiltInConfigs[];
 extern const unsigned kNumBuiltInConfigs;
 
 } // namespace moec

@@ -4,14 +4,11 @@
 #ifndef LIB_TARGET_EMBEDDEDSOCS_H
 #define LIB_TARGET_EMBEDDEDSOCS_H
 
+#include "lib/Support/EmbeddedText.h"
+
 namespace moec {
 
-struct EmbeddedSoc {
-  const char *name; ///< of the file, without `.json`
-  const char *text;
-};
-
-extern const EmbeddedSoc kEmbeddedSocs[];
+extern const EmbeddedText kEmbeddedSocs[];
 extern const unsigned kNumEmbeddedSocs;
 
 } // namespace moec

@@ -16,8 +16,8 @@
 
 namespace moec {
 
-static const EmbeddedSoc *findEmbedded(llvm::StringRef name) {
-  for (const EmbeddedSoc &soc : llvm::ArrayRef(kEmbeddedSocs, kNumEmbeddedSocs))
+static const EmbeddedText *findEmbedded(llvm::StringRef name) {
+  for (const EmbeddedText &soc : llvm::ArrayRef(kEmbeddedSocs, kNumEmbeddedSocs))
     if (name == soc.name)
       return &soc;
   return nullptr;
@@ -26,13 +26,13 @@ static const EmbeddedSoc *findEmbedded(llvm::StringRef name) {
 /// The description called `name` with code generation keys, but without triples. Without facts of its own, an alias is
 /// just another name.
 static llvm::Expected<ParsedTarget> readEmbedded(llvm::StringRef name) {
-  const EmbeddedSoc *soc = findEmbedded(name);
+  const EmbeddedText *soc = findEmbedded(name);
   if (!soc)
     return fault("unknown target '" + name + "', expected one of " + llvm::join(targetNames(), ", "));
   auto own = parseTarget(soc->text, (name + ".json").str());
   if (!own || own->aliasOf.empty())
     return own;
-  const EmbeddedSoc *other = findEmbedded(own->aliasOf);
+  const EmbeddedText *other = findEmbedded(own->aliasOf);
   if (!other)
     return fault(name + ".json: alias_of is '" + own->aliasOf + "', expects one of " + llvm::join(targetNames(), ", "));
   auto base = parseTarget(other->text, own->aliasOf + ".json");
@@ -58,7 +58,7 @@ static llvm::Expected<ParsedTarget> readEmbedded(llvm::StringRef name) {
 
 std::vector<std::string> targetNames() {
   std::vector<std::string> names = {"host"};
-  for (const EmbeddedSoc &soc : llvm::ArrayRef(kEmbeddedSocs, kNumEmbeddedSocs))
+  for (const EmbeddedText &soc : llvm::ArrayRef(kEmbeddedSocs, kNumEmbeddedSocs))
     names.push_back(soc.name);
   std::sort(names.begin() + 1, names.end());
   return names;

@@ -59,18 +59,9 @@ uint64_t nowNs() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-class Bench {
+class Bench : OpenModel {
 public:
   explicit Bench(const Options &options) : options(options), random(options.seed) {}
-  Bench(const Bench &) = delete;
-  Bench &operator=(const Bench &) = delete;
-  ~Bench() {
-    watchInterrupts(nullptr, nullptr);
-    if (session)
-      api->session_destroy(session);
-    if (model)
-      api->close(model);
-  }
 
   int run();
 
@@ -88,9 +79,6 @@ private:
 
   const Options &options;
   Random random;
-  const moert_api *api = nullptr;
-  moert_model *model = nullptr;
-  moert_session *session = nullptr;
   moert_model_info info = {};
   moert_plan_info plan = {};
   moert_statistics last = {};

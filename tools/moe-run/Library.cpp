@@ -4,6 +4,8 @@
 /// cut short ends in a bus error.
 #include "tools/moe-run/Library.h"
 
+#include "tools/moe-run/Interrupt.h"
+
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
@@ -160,6 +162,14 @@ bool joinPack(Array<char> &path, const char *folder, size_t folderLength, const 
 }
 
 } // namespace
+
+OpenModel::~OpenModel() {
+  watchInterrupts(nullptr, nullptr);
+  if (session)
+    api->session_destroy(session);
+  if (model)
+    api->close(model);
+}
 
 bool checkLibrary(const Options &options) {
   // Opening a pipe would wait for its other end.

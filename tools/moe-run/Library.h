@@ -19,6 +19,18 @@ bool checkLibrary(const Options &options);
 /// With `descriptor`, also the model's description is looked up.
 const moert_api *loadLibrary(const char *path, const moert_model_descriptor **descriptor = nullptr);
 
+/// A model and a session on it while they are open. The end closes them and stops watching for interrupts.
+struct OpenModel {
+  OpenModel() = default;
+  OpenModel(const OpenModel &) = delete;
+  OpenModel &operator=(const OpenModel &) = delete;
+  ~OpenModel();
+
+  const moert_api *api = nullptr;
+  moert_model *model = nullptr;
+  moert_session *session = nullptr;
+};
+
 /// The pack of the model: --pack, or OUT.moepack for OUT.so, also NAME.moepack for libNAME.so. False after a message.
 bool findPack(const Options &options, Array<char> &path);
 

@@ -19,18 +19,9 @@ namespace moerun {
 namespace {
 
 /// One run. Steps return false after a message; `exitCode` says whose fault it is.
-class Runner {
+class Runner : OpenModel {
 public:
   explicit Runner(const Options &options) : options(options) {}
-  Runner(const Runner &) = delete;
-  Runner &operator=(const Runner &) = delete;
-  ~Runner() {
-    watchInterrupts(nullptr, nullptr);
-    if (session)
-      api->session_destroy(session);
-    if (model)
-      api->close(model);
-  }
 
   int run();
 
@@ -57,9 +48,6 @@ private:
   static int32_t onLogits(void *user, uint64_t position, const float *logits, uint32_t vocabSize);
 
   const Options &options;
-  const moert_api *api = nullptr;
-  moert_model *model = nullptr;
-  moert_session *session = nullptr;
   moert_model_info info = {};
   RunResult result;
   Array<char> promptText;
