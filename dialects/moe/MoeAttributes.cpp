@@ -67,6 +67,22 @@ LogicalResult SourceAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
   return success();
 }
 
+LogicalResult RopeScalingAttr::verify(function_ref<InFlightDiagnostic()> emitError, RopeScalingKind kind,
+                                      FloatAttr factor, FloatAttr low, FloatAttr high, int64_t original) {
+  auto isPositive = [](FloatAttr value) {
+    return value && value.getType().isF64() && value.getValue().isFinite() && value.getValueAsDouble() > 0;
+  };
+  if (!isPositive(factor))
+    return emitError() << "expects a positive finite factor of type f64, but got " << factor;
+  if (kind == RopeScalingKind::linear && (low || high || original))
+    return emitError() << "expects low, high and original with llama3 only";
+  if (kind == RopeScalingKind::llama3 &&
+      (!isPositive(low) || !isPositive(high) || low.getValueAsDouble() >= high.getValueAsDouble() || original < 1))
+    return emitError() << "expects f64 factors 0 < low < high and an original context of at least 1, but got low "
+                       << low << ", high " << high << ", original " << original;
+  return success();
+}
+
 LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t kvHeads, int64_t qkDim,
                                 int64_t vDim, int64_t capacity, Type elem, int64_t window, int64_t sinks) {
   if (kvHeads < 1 || qkDim < 1 || vDim < 1 || capacity < 1)

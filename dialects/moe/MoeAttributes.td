@@ -90,7 +90,9 @@ def Moe_Role : Moe_Enum<"Role", "what a weight is for; drives the precision poli
   I32EnumAttrCase<"expert_up", 9>, I32EnumAttrCase<"expert_down", 10>, I32EnumAttrCase<"ffn_gate", 11>,
   I32EnumAttrCase<"ffn_up", 12>, I32EnumAttrCase<"ffn_down", 13>, I32EnumAttrCase<"shared_gate", 14>,
   I32EnumAttrCase<"shared_up", 15>, I32EnumAttrCase<"shared_down", 16>, I32EnumAttrCase<"recurrent", 17>,
-  I32EnumAttrCase<"bias", 18>]>;
+  I32EnumAttrCase<"bias", 18>, I32EnumAttrCase<"attention_gate", 19>, I32EnumAttrCase<"delta_q", 20>,
+  I32EnumAttrCase<"delta_k", 21>, I32EnumAttrCase<"delta_v", 22>, I32EnumAttrCase<"delta_gate", 23>,
+  I32EnumAttrCase<"delta_out", 24>, I32EnumAttrCase<"shared_router", 25>]>;
 
 def Moe_Score : Moe_Enum<"Score", "what a router makes of its logits before selecting", [
   I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"softmax", 1>, I32EnumAttrCase<"sigmoid", 2>]>;
@@ -99,12 +101,37 @@ def Moe_GluKind : Moe_Enum<"GluKind", "activation of a gated linear unit", [
   I32EnumAttrCase<"swiglu", 0>, I32EnumAttrCase<"geglu", 1>, I32EnumAttrCase<"reglu", 2>,
   I32EnumAttrCase<"swiglu_clamped", 3>]>;
 
+def Moe_ActivationKind : Moe_Enum<"ActivationKind", "a function of each value", [
+  I32EnumAttrCase<"silu", 0>, I32EnumAttrCase<"sigmoid", 1>]>;
+
+def Moe_HeadMap : Moe_Enum<"HeadMap", "which key head a value head of a delta rule reads", [
+  I32EnumAttrCase<"grouped", 0>, I32EnumAttrCase<"tiled", 1>]>;
+
+def Moe_RopeScalingKind : Moe_Enum<"RopeScalingKind", "how a rotary embedding is stretched", [
+  I32EnumAttrCase<"linear", 0>, I32EnumAttrCase<"llama3", 1>]>;
+
+def Moe_RopeScalingAttr : Moe_Attr<"RopeScaling", "rope_scaling"> {
+  let summary = "stretches a rotary embedding beyond the context that it was trained with";
+  let description = [{
+    Changes the frequencies f = theta^(-2i/dim). `linear`: f / factor. `llama3`: with the wavelength w = 2π / f, f stays
+    where w < original / high, is f / factor where w > original / low, and between them is (1 - s) f / factor + s f with
+    s = (original / w - low) / (high - low). Source: transformers, `modeling_rope_utils.py`.
+
+    Example: `#moe.rope_scaling<kind = llama3, factor = 8.0 : f64, low = 1.0 : f64, high = 4.0 : f64, original = 8192>`
+  }];
+  let parameters = (ins EnumParameter<Moe_RopeScalingKind>:$kind, "::mlir::FloatAttr":$factor, OptionalParameter<"::mlir::FloatAttr">:$low, OptionalParameter<"::mlir::FloatAttr">:$high, DefaultValuedParameter<"int64_t", "0">:$original);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Moe_RopeStyle : Moe_Enum<"RopeStyle", "which elements a rotary embedding pairs", [
   I32EnumAttrCase<"half", 0>, I32EnumAttrCase<"interleaved", 1>]>;
 
 def Moe_ScoreAttr : EnumAttr<Moe_Dialect, Moe_Score, "score"> { let assemblyFormat = "`<` $value `>`"; }
 def Moe_RoleAttr : EnumAttr<Moe_Dialect, Moe_Role, "role">;
 def Moe_GluKindAttr : EnumAttr<Moe_Dialect, Moe_GluKind, "glu"> { let assemblyFormat = "`<` $value `>`"; }
+def Moe_ActivationAttr : EnumAttr<Moe_Dialect, Moe_ActivationKind, "activation"> { let assemblyFormat = "`<` $value `>`"; }
+def Moe_HeadMapAttr : EnumAttr<Moe_Dialect, Moe_HeadMap, "head_map"> { let assemblyFormat = "`<` $value `>`"; }
 def Moe_RopeStyleAttr : EnumAttr<Moe_Dialect, Moe_RopeStyle, "rope_style"> { let assemblyFormat = "`<` $value `>`"; }
 
 #endif

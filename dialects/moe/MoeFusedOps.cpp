@@ -43,7 +43,8 @@ LogicalResult moe::verifyPositive(Operation *op, StringRef name, double value) {
 
 LogicalResult moe::verifyLinear(Operation *op, Value value) {
   if (!value.hasOneUse())
-    return op->emitOpError("expects the cache to be used once, but it has ")
+    return op->emitOpError("expects the ")
+           << (isa<CacheType>(value.getType()) ? "cache" : "state") << " to be used once, but it has "
            << std::distance(value.use_begin(), value.use_end()) << " uses";
   return success();
 }
@@ -92,6 +93,14 @@ LogicalResult MultiLinearOp::verify() {
     if (failed(verifyProduct(*this, getX().getType(), cast<RankedTensorType>(w.getType()),
                              cast<RankedTensorType>(y.getType()))))
       return failure();
+  // (C3)
+  if (!getBiases().empty() && getBiases().size() != getWeights().size())
+    return emitOpError("expects no bias or one for each of the ")
+           << getWeights().size() << " weights, but got " << getBiases().size();
+  for (auto [bias, w] : llvm::zip(getBiases(), getWeights()))
+    if (cast<RankedTensorType>(bias.getType()).getDimSize(0) != cast<RankedTensorType>(w.getType()).getDimSize(0))
+      return emitOpError("expects a bias of ")
+             << cast<RankedTensorType>(w.getType()).getDimSize(0) << " values, but got " << bias.getType();
   return success();
 }
 
@@ -139,11 +148,13 @@ LogicalResult NormQuantizeOp::canonicalize(NormQuantizeOp op, PatternRewriter &r
 }
 
 LogicalResult MultiLinearOp::canonicalize(MultiLinearOp op, PatternRewriter &rewriter) {
-  SmallVector<Value> weights, kept;
+  SmallVector<Value> weights, biases, kept;
   SmallVector<Type> types;
-  for (auto [w, y] : llvm::zip_equal(op.getWeights(), op.getYs()))
+  for (auto [index, w, y] : llvm::enumerate(op.getWeights(), op.getYs()))
     if (!y.use_empty()) {
       weights.push_back(w);
+      if (!op.getBiases().empty())
+        biases.push_back(op.getBiases()[index]);
       kept.push_back(y);
       types.push_back(y.getType());
     }
@@ -151,9 +162,11 @@ LogicalResult MultiLinearOp::canonicalize(MultiLinearOp op, PatternRewriter &rew
     return failure();
   ValueRange ys;
   if (kept.size() == 1)
-    ys = LinearOp::create(rewriter, op.getLoc(), types[0], op.getX(), weights[0], Value(), Value())->getResults();
+    ys = LinearOp::create(rewriter, op.getLoc(), types[0], op.getX(), weights[0], biases.empty() ? Value() : biases[0],
+                          Value())
+             ->getResults();
   else
-    ys = MultiLinearOp::create(rewriter, op.getLoc(), types, op.getX(), weights).getYs();
+    ys = MultiLinearOp::create(rewriter, op.getLoc(), types, op.getX(), weights, biases).getYs();
   for (auto [before, after] : llvm::zip_equal(kept, ys))
     rewriter.replaceAllUsesWith(before, after);
   rewriter.eraseOp(op);

@@ -5,7 +5,7 @@
 #ifndef DIALECTS_MOE_MOEFUSEDOPS_TD
 #define DIALECTS_MOE_MOEFUSEDOPS_TD
 
-include "dialects/moe/MoeOps.td"
+include "dialects/moe/MoeRecurrentOps.td"
 
 def Moe_QuantizeActOp : Moe_Op<"quantize_act", [Pure]> {
   let summary = "quantizes activations to int8 per token and group";
@@ -44,14 +44,15 @@ def Moe_NormQuantizeOp : Moe_Op<"norm_quantize", [Pure, AllTypesMatch<["x", "y"]
   let extraClassDeclaration = "int64_t getBlock() { return getW().getType().getDimSize(0); }";
 }
 
-def Moe_MultiLinearOp : Moe_Op<"multi_linear", [Pure]> {
+def Moe_MultiLinearOp : Moe_Op<"multi_linear", [Pure, AttrSizedOperandSegments]> {
   let summary = "several matrix products of the same activation in one task region";
   let description = [{
-    y_i = x W_iᵀ, as `moe.linear` each (QKV; precision may differ by matrix). In canonical form every result is used; one
+    y_i = x W_iᵀ (+ bias_i), as `moe.linear` each (QKV; precision may differ by matrix). In canonical form every result is used; one
     that is left alone is a `moe.linear`.
 
     - (C1) there are as many results as weights, at least two
     - (C2) each x, W_i, y_i agrees as in `moe.linear` (C1) and (C2)
+    - (C3) there is no bias, or one of [N_i] for each weight
 
     Example:
     ```mlir
@@ -59,10 +60,10 @@ def Moe_MultiLinearOp : Moe_Op<"multi_linear", [Pure]> {
       : tensor<?x256xf32>, tensor<256x256xf32>, tensor<64x256xf32> -> tensor<?x256xf32>, tensor<?x64xf32>
     ```
   }];
-  let arguments = (ins Moe_Activation:$x, Variadic<TensorRankOf<[F32], [2]>>:$weights);
+  let arguments = (ins Moe_Activation:$x, Variadic<TensorRankOf<[F32], [2]>>:$weights, Variadic<TensorRankOf<[F32], [1]>>:$biases);
   let results = (outs Variadic<Moe_Activation>:$ys);
   let hasCanonicalizeMethod = 1;
-  let assemblyFormat = "$x `,` $weights attr-dict `:` type($x) `,` type($weights) `->` type($ys)";
+  let assemblyFormat = "$x `,` $weights (`biases` `(` $biases^ `:` type($biases) `)`)? attr-dict `:` type($x) `,` type($weights) `->` type($ys)";
 }
 
 def Moe_RopeAppendOp : Moe_Op<"rope_append", [Pure, AttrSizedOperandSegments, AllTypesMatch<["q", "roped"]>, AllTypesMatch<["cache", "updated"]>]> {
@@ -83,7 +84,7 @@ def Moe_RopeAppendOp : Moe_Op<"rope_append", [Pure, AttrSizedOperandSegments, Al
       !moe.cache<kv_heads = 2, qk_dim = 32, v_dim = 32, capacity = 1024, elem = f32>
     ```
   }];
-  let arguments = (ins Moe_Activation:$q, Moe_Activation:$k, Moe_Activation:$v, Moe_CacheType:$cache, Index:$position, Optional<TensorRankOf<[F32], [1]>>:$q_norm, Optional<TensorRankOf<[F32], [1]>>:$k_norm, I64Attr:$dim, F64Attr:$theta, DefaultValuedAttr<F32Attr, "1.0e-6f">:$eps, UnitAttr:$unit_offset, DefaultValuedAttr<Moe_RopeStyleAttr, "::mlir::moe::RopeStyle::half">:$style);
+  let arguments = (ins Moe_Activation:$q, Moe_Activation:$k, Moe_Activation:$v, Moe_CacheType:$cache, Index:$position, Optional<TensorRankOf<[F32], [1]>>:$q_norm, Optional<TensorRankOf<[F32], [1]>>:$k_norm, I64Attr:$dim, F64Attr:$theta, DefaultValuedAttr<F32Attr, "1.0e-6f">:$eps, UnitAttr:$unit_offset, DefaultValuedAttr<Moe_RopeStyleAttr, "::mlir::moe::RopeStyle::half">:$style, OptionalAttr<Moe_RopeScalingAttr>:$scaling);
   let results = (outs Moe_Activation:$roped, Moe_CacheType:$updated);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $cache `,` $position (`norms` `(` $q_norm^ `,` $k_norm `:` type($q_norm) `,` type($k_norm) `)`)?

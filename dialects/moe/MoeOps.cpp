@@ -30,9 +30,9 @@ LogicalResult WeightOp::verify() {
     return emitOpError("expects a ranked f32 tensor of static shape and rank 1 to 3, but got ") << getType();
   // (C2)
   int64_t numPieces = getSource().getOffsets().size();
-  if (numPieces != 1 && !(type.getRank() == 3 && numPieces == type.getDimSize(0)))
-    return emitOpError("expects a source of one piece, or one for each expert, but got ")
-           << numPieces << " pieces for " << type;
+  if (numPieces < 1 || type.getDimSize(0) % numPieces)
+    return emitOpError("expects a source whose number of pieces divides the ")
+           << type.getDimSize(0) << " indices of the first axis, but got " << numPieces << " pieces for " << type;
   // (C3)
   if (QuantAttr quant = getQuant(); quant && quant.getGroup() && type.getShape().back() % quant.getGroup())
     return emitOpError("expects a group that divides the last dimension ")

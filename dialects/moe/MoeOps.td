@@ -28,7 +28,7 @@ def Moe_WeightOp : Moe_Op<"weight", [Symbol]> {
     `placement` says where it is in the pack.
 
     - (C1) the type is a ranked f32 tensor of static shape, rank 1 to 3
-    - (C2) the source has one piece, or as many as the first axis of a rank-3 type has indices
+    - (C2) the number of the source's pieces divides the first axis: each holds as many of its indices, in order
     - (C3) the group of a `#moe.q` encoding divides the last dimension
 
     Example:
@@ -125,8 +125,8 @@ def Moe_RopeOp : Moe_Op<"rope", [Pure, AllTypesMatch<["x", "y"]>]> {
   let summary = "rotary position embedding";
   let description = [{
     Row t has the absolute position p = position + t. In each head of `head_dim` values the first `dim` are rotated in
-    pairs by the angle p · theta^(-2i/dim): style half pairs i with i + dim/2, interleaved 2i with 2i + 1. The angle's
-    cosine and sine come from tables made at compile time in double precision.
+    pairs by the angle p · theta^(-2i/dim): style half pairs i with i + dim/2, interleaved 2i with 2i + 1; `scaling`
+    changes the frequencies (`#moe.rope_scaling`). The angle's cosine and sine come from tables made at compile time in double precision.
     Source: Su et al., "RoFormer", 2021.
 
     - (C1) x and y have the same type
@@ -138,7 +138,7 @@ def Moe_RopeOp : Moe_Op<"rope", [Pure, AllTypesMatch<["x", "y"]>]> {
     %y = moe.rope %x, %position {head_dim = 32, dim = 32, theta = 1.0e4 : f64} : tensor<?x256xf32>
     ```
   }];
-  let arguments = (ins Moe_Activation:$x, Index:$position, I64Attr:$head_dim, I64Attr:$dim, F64Attr:$theta, DefaultValuedAttr<Moe_RopeStyleAttr, "::mlir::moe::RopeStyle::half">:$style);
+  let arguments = (ins Moe_Activation:$x, Index:$position, I64Attr:$head_dim, I64Attr:$dim, F64Attr:$theta, DefaultValuedAttr<Moe_RopeStyleAttr, "::mlir::moe::RopeStyle::half">:$style, OptionalAttr<Moe_RopeScalingAttr>:$scaling);
   let results = (outs Moe_Activation:$y);
   let assemblyFormat = "$x `,` $position attr-dict `:` type($x)";
 }

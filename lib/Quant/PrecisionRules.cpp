@@ -57,10 +57,11 @@ std::string formatNumbers(llvm::ArrayRef<int64_t> numbers) {
 }
 
 llvm::ArrayRef<llvm::StringRef> roleNames() {
-  static constexpr llvm::StringRef kNames[] = {"embedding",   "head",        "norm",      "attention_q", "attention_k",
-                                               "attention_v", "attention_o", "router",    "expert_gate", "expert_up",
-                                               "expert_down", "ffn_gate",    "ffn_up",    "ffn_down",    "shared_gate",
-                                               "shared_up",   "shared_down", "recurrent", "bias"};
+  static constexpr llvm::StringRef kNames[] = {
+      "embedding",   "head",        "norm",        "attention_q", "attention_k",  "attention_v",    "attention_o",
+      "router",      "expert_gate", "expert_up",   "expert_down", "ffn_gate",     "ffn_up",         "ffn_down",
+      "shared_gate", "shared_up",   "shared_down", "recurrent",   "bias",         "attention_gate", "delta_q",
+      "delta_k",     "delta_v",     "delta_gate",  "delta_out",   "shared_router"};
   return kNames;
 }
 

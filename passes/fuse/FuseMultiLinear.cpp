@@ -36,7 +36,7 @@ struct FuseMultiLinear : moe::impl::FuseMultiLinearBase<FuseMultiLinear> {
         weights.push_back(product.getW());
         types.push_back(product.getY().getType());
       }
-      auto fused = MultiLinearOp::create(builder, products[0].getLoc(), types, x, weights);
+      auto fused = MultiLinearOp::create(builder, products[0].getLoc(), types, x, weights, ValueRange());
       for (auto [product, y] : llvm::zip_equal(products, fused.getYs())) {
         product.getY().replaceAllUsesWith(y);
         product.erase();
