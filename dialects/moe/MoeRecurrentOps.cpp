@@ -170,7 +170,8 @@ LogicalResult DeltaStepOp::verify() {
   if (getW().getType().getDimSize(0) != state.getShape()[2])
     return emitOpError("expects a norm of ") << state.getShape()[2] << " values, but got " << getW().getType();
   // (C4)
-  for (auto [name, value] : {std::pair("eps", getEps()), std::pair("l2_eps", getL2Eps()), std::pair("scale", getScale())})
+  for (auto [name, value] :
+       {std::pair("eps", getEps()), std::pair("l2_eps", getL2Eps()), std::pair("scale", getScale())})
     if (failed(verifyPositive(*this, name, value.convertToDouble())))
       return failure();
   // (C5)

@@ -284,7 +284,8 @@ Value GraphBuilder::attention(uint64_t index, Value x, Value position, Value &ca
   auto rope = [&](Value heads) -> Value {
     return moe::RopeOp::create(builder, loc, heads.getType(), heads, position, builder.getI64IntegerAttr(head),
                                builder.getI64IntegerAttr(head), builder.getF64FloatAttr(config.ropeTheta),
-                               moe::RopeStyleAttr::get(builder.getContext(), moe::RopeStyle::half));
+                               moe::RopeStyleAttr::get(builder.getContext(), moe::RopeStyle::half),
+                               moe::RopeScalingAttr());
   };
   Value q = linear(x, prefix + "q"), k = linear(x, prefix + "k"), v = linear(x, prefix + "v");
   q = rope(norm(q, prefix + "q_norm"));

@@ -34,7 +34,7 @@ std::optional<Rotated> matchRotated(Value value, int64_t headDim) {
 
 bool sameRotation(RopeOp a, RopeOp b) {
   return a.getDim() == b.getDim() && a.getTheta() == b.getTheta() && a.getStyle() == b.getStyle() &&
-         a.getPosition() == b.getPosition();
+         a.getScaling() == b.getScaling() && a.getPosition() == b.getPosition();
 }
 
 bool sameNorm(RmsNormOp a, RmsNormOp b) {
@@ -56,11 +56,11 @@ struct JoinAppend : OpRewritePattern<AttentionOp> {
     rewriter.setInsertionPoint(attention);
     Value none;
     auto eps = q->norm ? q->norm.getEpsAttr() : rewriter.getF32FloatAttr(1.0e-6f);
-    auto fused = RopeAppendOp::create(rewriter, append.getLoc(), attention.getQ().getType(),
-                                      append.getCache().getType(), q->input(), k->input(), append.getV(),
-                                      append.getCache(), append.getPosition(), q->norm ? q->norm.getW() : none,
-                                      k->norm ? k->norm.getW() : none, q->rope.getDimAttr(), q->rope.getThetaAttr(),
-                                      eps, q->norm ? q->norm.getUnitOffsetAttr() : UnitAttr(), q->rope.getStyleAttr());
+    auto fused = RopeAppendOp::create(
+        rewriter, append.getLoc(), attention.getQ().getType(), append.getCache().getType(), q->input(), k->input(),
+        append.getV(), append.getCache(), append.getPosition(), q->norm ? q->norm.getW() : none,
+        k->norm ? k->norm.getW() : none, q->rope.getDimAttr(), q->rope.getThetaAttr(), eps,
+        q->norm ? q->norm.getUnitOffsetAttr() : UnitAttr(), q->rope.getStyleAttr(), q->rope.getScalingAttr());
     rewriter.modifyOpInPlace(attention, [&] {
       attention.getQMutable().assign(fused.getRoped());
       attention.getCacheMutable().assign(fused.getUpdated());
