@@ -3,6 +3,8 @@
 /// Verifiers of the `moe` dialect's attributes and types. Main source: dialects/moe/MoeAttributes.td.
 #include "dialects/moe/MoeDialect.h"
 
+#include "llvm/Support/InterleavedRange.h"
+
 using namespace mlir;
 using namespace mlir::moe;
 
@@ -99,6 +101,11 @@ LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError, in
 LogicalResult StateType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape, Type elem) {
   if (shape.empty() || llvm::any_of(shape, [](int64_t size) { return size < 1; }))
     return emitError() << "expects at least one dimension, each positive";
+  // 2^40 values are far above any memory; products of sizes need no further check.
+  int64_t numValues = 1;
+  for (int64_t size : shape)
+    if (llvm::MulOverflow(numValues, size, numValues) || numValues > (int64_t(1) << 40))
+      return emitError() << "expects at most 2^40 values, but got the shape " << llvm::interleaved_array(shape);
   if (!elem.isF32() && !elem.isF16())
     return emitError() << "expects elements f32 or f16, but got " << elem;
   return success();

@@ -10,10 +10,14 @@ using namespace mlir::moe;
 
 namespace {
 
+/// The activations have no encoding and as many rows as the first.
 LogicalResult verifyPlain(Operation *op, std::initializer_list<RankedTensorType> types) {
-  for (RankedTensorType type : types)
+  for (RankedTensorType type : types) {
     if (type.getEncoding())
       return op->emitOpError("expects activations without encoding, but got ") << type;
+    if (type.getDimSize(0) != types.begin()->getDimSize(0))
+      return op->emitOpError("expects as many rows as in ") << *types.begin() << ", but got " << type;
+  }
   return success();
 }
 
@@ -121,7 +125,7 @@ LogicalResult DecayOp::verify() {
 LogicalResult DeltaRuleOp::verify() {
   StateType state = getState().getType();
   // (C1)
-  if (failed(verifyPlain(*this, {getQ().getType(), getV().getType()})) ||
+  if (failed(verifyPlain(*this, {getQ().getType(), getV().getType(), getG().getType(), getBeta().getType()})) ||
       failed(verifyHeads(*this, getQ().getType(), getV().getType(), state)))
     return failure();
   // (C2)
@@ -150,10 +154,12 @@ LogicalResult GatedNormOp::verify() {
 LogicalResult DeltaStepOp::verify() {
   StateType state = getState().getType();
   // (C1)
+  if (failed(verifyPlain(*this, {getQ().getType(), getV().getType(), getA().getType(), getB().getType()})))
+    return failure();
   for (auto [x, w, window] : {std::tuple(getQ().getType(), getQConv().getType(), getQState().getType()),
                               std::tuple(getK().getType(), getKConv().getType(), getKState().getType()),
                               std::tuple(getV().getType(), getVConv().getType(), getVState().getType())})
-    if (failed(verifyPlain(*this, {x})) || failed(verifyConvolution(*this, x, w, window)))
+    if (failed(verifyConvolution(*this, x, w, window)))
       return failure();
   if (getQConv().getType() != getKConv().getType() ||
       getQConv().getType().getDimSize(1) != getVConv().getType().getDimSize(1))

@@ -119,7 +119,7 @@ def Moe_DeltaRuleOp : Moe_Op<"delta_rule", [Pure, AllTypesMatch<["q", "k"]>, All
     beta [T, Hv].
     Source: Yang et al., "Gated Delta Networks: Improving Mamba2 with Delta Rule", arXiv:2412.06464.
 
-    - (C1) the state is [Hv, Dk, Dv] of f32; v has Hv · Dv columns; q and k have Hk · Dk, where Hk divides Hv
+    - (C1) no operand has an encoding, all have T rows; the state is [Hv, Dk, Dv] of f32; v has Hv · Dv columns; q and k have Hk · Dk, where Hk divides Hv
     - (C2) beta has Hv columns, g has Hv or Hv · Dk
     - (C3) scale is positive and finite
     - (C4) the state value has one use: states are linear
@@ -164,7 +164,8 @@ def Moe_DeltaStepOp : Moe_Op<"delta_step", [Pure, AllTypesMatch<["q", "k"]>, All
     c_i = causal_conv1d(i; i_conv, i_state) with silu for i = q, k, v; o = delta_rule(l2_norm(c_q), l2_norm(c_k), c_v,
     decay(a; a_log, dt_bias), sigmoid(b)), y = gated_norm(o, z; w). One token is one task region on the device.
 
-    - (C1) each i and i_conv fits its i_state as in `moe.causal_conv1d`; the three have one K
+    - (C1) no operand has an encoding, all have T rows; each i and i_conv fits its i_state as in `moe.causal_conv1d`;
+      the three have one K
     - (C2) q, k, v and the state agree as in `moe.delta_rule`; b has Hv columns, a has Hv or Hv · Dk
     - (C3) a_log and dt_bias fit a as in `moe.decay`; w is [Dv]
     - (C4) eps, l2_eps and scale are positive and finite

@@ -30,3 +30,16 @@ func.func @two_products_left(%x : tensor<?x64xf32>, %a : tensor<32x64xf32>, %b :
     -> tensor<?x32xf32>, tensor<?x16xf32>, tensor<?x8xf32>
   return %y#0, %y#2 : tensor<?x32xf32>, tensor<?x8xf32>
 }
+
+// CHECK-LABEL: func.func @biases_follow_their_products
+// CHECK: moe.multi_linear %{{.*}}, %arg1, %arg1 biases(%arg2, %arg4 :
+// CHECK: moe.linear %{{.*}}, %arg1 bias(%arg3 : tensor<8xf32>)
+func.func @biases_follow_their_products(%x : tensor<?x64xf32>, %w : tensor<8x64xf32>, %a : tensor<8xf32>,
+    %b : tensor<8xf32>, %c : tensor<8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>) {
+  %y:3 = moe.multi_linear %x, %w, %w, %w biases(%a, %b, %c : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
+    : tensor<?x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>
+    -> tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>
+  %z:2 = moe.multi_linear %x, %w, %w biases(%a, %b : tensor<8xf32>, tensor<8xf32>)
+    : tensor<?x64xf32>, tensor<8x64xf32>, tensor<8x64xf32> -> tensor<?x8xf32>, tensor<?x8xf32>
+  return %y#0, %y#2, %z#1 : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>
+}

@@ -42,6 +42,11 @@ func.func private @state(!moe.state<shape = [32, 0], elem = f32>)
 
 // -----
 
+// expected-error @+1 {{expects at most 2^40 values, but got the shape [1099511627776, 1099511627776]}}
+func.func private @state_size(!moe.state<shape = [1099511627776, 1099511627776], elem = f32>)
+
+// -----
+
 // expected-error @+1 {{expects elements f32 or f16, but got 'i8'}}
 func.func private @state_elem(!moe.state<shape = [32], elem = i8>)
 
@@ -59,3 +64,28 @@ func.func private @state_elem(!moe.state<shape = [32], elem = i8>)
 
 // expected-error @+1 {{expects files and offsets from 0, but got file 0 at -4}}
 #source = #moe.source<dtype = "f32", files = [0], offsets = [-4]>
+
+// -----
+
+// expected-error @+1 {{expects a positive finite factor of type f64, but got 0.000000e+00 : f64}}
+#scaling = #moe.rope_scaling<kind = linear, factor = 0.0 : f64>
+
+// -----
+
+// expected-error @+1 {{expects a positive finite factor of type f64, but got 8.000000e+00 : f32}}
+#scaling = #moe.rope_scaling<kind = linear, factor = 8.0 : f32>
+
+// -----
+
+// expected-error @+1 {{expects low, high and original with llama3 only}}
+#scaling = #moe.rope_scaling<kind = linear, factor = 8.0 : f64, original = 8192>
+
+// -----
+
+// expected-error @+1 {{expects f64 factors 0 < low < high and an original context of at least 1, but got low 4.000000e+00 : f64, high 1.000000e+00 : f64, original 8192}}
+#scaling = #moe.rope_scaling<kind = llama3, factor = 8.0 : f64, low = 4.0 : f64, high = 1.0 : f64, original = 8192>
+
+// -----
+
+// expected-error @+1 {{expects f64 factors 0 < low < high and an original context of at least 1, but got}}
+#scaling = #moe.rope_scaling<kind = llama3, factor = 8.0 : f64, low = 1.0 : f64, high = 4.0 : f64>

@@ -28,6 +28,15 @@ func.func @multi_linear(%x: tensor<?x256xf32>, %wq: tensor<256x256xf32>, %wk: te
   return %q, %k : tensor<?x256xf32>, tensor<?x64xf32>
 }
 
+// CHECK-LABEL: @multi_linear_with_biases
+func.func @multi_linear_with_biases(%x: tensor<?x256xf32>, %wq: tensor<256x256xf32>, %wk: tensor<64x256xf32>,
+    %bq: tensor<256xf32>, %bk: tensor<64xf32>) -> (tensor<?x256xf32>, tensor<?x64xf32>) {
+  // CHECK: moe.multi_linear {{.*}} biases(%{{.*}}, %{{.*}} : tensor<256xf32>, tensor<64xf32>) : tensor<?x256xf32>,
+  %q, %k = moe.multi_linear %x, %wq, %wk biases(%bq, %bk : tensor<256xf32>, tensor<64xf32>)
+    : tensor<?x256xf32>, tensor<256x256xf32>, tensor<64x256xf32> -> tensor<?x256xf32>, tensor<?x64xf32>
+  return %q, %k : tensor<?x256xf32>, tensor<?x64xf32>
+}
+
 // CHECK-LABEL: @rope_append
 func.func @rope_append(%q: tensor<?x256xf32>, %k: tensor<?x64xf32>, %v: tensor<?x64xf32>, %position: index,
     %qn: tensor<32xf32>, %kn: tensor<32xf32>,
@@ -38,6 +47,19 @@ func.func @rope_append(%q: tensor<?x256xf32>, %k: tensor<?x64xf32>, %v: tensor<?
     {dim = 32, theta = 1.0e4 : f64, eps = 1.0e-6 : f32} : tensor<?x256xf32>, tensor<?x64xf32>, tensor<?x64xf32>,
     !moe.cache<kv_heads = 2, qk_dim = 32, v_dim = 32, capacity = 1024, elem = f32>
   return %r, %c1 : tensor<?x256xf32>, !moe.cache<kv_heads = 2, qk_dim = 32, v_dim = 32, capacity = 1024, elem = f32>
+}
+
+// CHECK-LABEL: @rope_append_stretched
+func.func @rope_append_stretched(%q: tensor<?x256xf32>, %k: tensor<?x64xf32>, %v: tensor<?x64xf32>, %position: index,
+    %qn: tensor<32xf32>, %c0: !moe.cache<kv_heads = 2, qk_dim = 32, v_dim = 32, capacity = 1024, elem = f32>)
+    -> tensor<?x256xf32> {
+  // CHECK: moe.rope_append {{.*}} scaling = #moe.rope_scaling<kind = linear, factor = 8.0{{.*}} : f64>
+  // CHECK-SAME: unit_offset
+  %r, %c1 = moe.rope_append %q, %k, %v, %c0, %position norms(%qn, %qn : tensor<32xf32>, tensor<32xf32>)
+    {dim = 8, theta = 1.0e4 : f64, unit_offset, scaling = #moe.rope_scaling<kind = linear, factor = 8.0 : f64>}
+    : tensor<?x256xf32>, tensor<?x64xf32>, tensor<?x64xf32>,
+    !moe.cache<kv_heads = 2, qk_dim = 32, v_dim = 32, capacity = 1024, elem = f32>
+  return %r : tensor<?x256xf32>
 }
 
 // CHECK-LABEL: @router

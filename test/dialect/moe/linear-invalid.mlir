@@ -62,3 +62,21 @@ func.func @f(%x: tensor<?x256xf32>, %w: tensor<64x256xf32>, %v: tensor<64x128xf3
   %y, %z = moe.multi_linear %x, %w, %v : tensor<?x256xf32>, tensor<64x256xf32>, tensor<64x128xf32> -> tensor<?x64xf32>, tensor<?x64xf32>
   return
 }
+
+// -----
+
+// moe.multi_linear (C3): a bias for one of two
+func.func @f(%x: tensor<?x256xf32>, %w: tensor<64x256xf32>, %b: tensor<64xf32>) {
+  // expected-error @+1 {{expects no bias or one for each of the 2 weights, but got 1}}
+  %y, %z = moe.multi_linear %x, %w, %w biases(%b : tensor<64xf32>) : tensor<?x256xf32>, tensor<64x256xf32>, tensor<64x256xf32> -> tensor<?x64xf32>, tensor<?x64xf32>
+  return
+}
+
+// -----
+
+// moe.multi_linear (C3): size
+func.func @f(%x: tensor<?x256xf32>, %w: tensor<64x256xf32>, %b: tensor<64xf32>, %c: tensor<32xf32>) {
+  // expected-error @+1 {{expects a bias of 64 values, but got 'tensor<32xf32>'}}
+  %y, %z = moe.multi_linear %x, %w, %w biases(%b, %c : tensor<64xf32>, tensor<32xf32>) : tensor<?x256xf32>, tensor<64x256xf32>, tensor<64x256xf32> -> tensor<?x64xf32>, tensor<?x64xf32>
+  return
+}

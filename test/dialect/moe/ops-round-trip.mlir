@@ -7,6 +7,11 @@
 moe.weight @layers.0.k : tensor<64x256xf32> role(attention_k) layer(0)
   source(<dtype = "bf16", files = [0], offsets = [4096]>)
 
+// CHECK: moe.weight @layers.0.attention_gate : tensor<64x256xf32> role({{ ?}}attention_gate) layer(0) source(
+// CHECK-SAME: files = [0, 0], offsets = [0, 65536]
+moe.weight @layers.0.attention_gate : tensor<64x256xf32> role(attention_gate) layer(0)
+  source(<dtype = "bf16", files = [0, 0], offsets = [0, 65536]>)
+
 // CHECK-LABEL: @param
 func.func @param() -> tensor<64x256xf32> {
   // CHECK: moe.param @layers.0.k : tensor<64x256xf32>
@@ -43,6 +48,16 @@ func.func @rms_norm(%x: tensor<?x256xf32>, %w: tensor<256xf32>) -> tensor<?x256x
 func.func @rope(%x: tensor<?x256xf32>, %position: index) -> tensor<?x256xf32> {
   // CHECK: moe.rope %{{.*}}, %{{.*}} {dim = 32 : i64, head_dim = 32 : i64, theta = {{.*}} : f64}
   %y = moe.rope %x, %position {head_dim = 32, dim = 32, theta = 1.0e4 : f64} : tensor<?x256xf32>
+  return %y : tensor<?x256xf32>
+}
+
+// CHECK-LABEL: @rope_stretched
+func.func @rope_stretched(%x: tensor<?x256xf32>, %position: index) -> tensor<?x256xf32> {
+  // CHECK: scaling = #moe.rope_scaling<kind = llama3, factor = 8.000000e+00 : f64, low = 1.000000e+00 : f64,
+  // CHECK-SAME: high = 4.000000e+00 : f64, original = 8192>
+  %y = moe.rope %x, %position {head_dim = 32, dim = 16, theta = 5.0e5 : f64, scaling =
+    #moe.rope_scaling<kind = llama3, factor = 8.0 : f64, low = 1.0 : f64, high = 4.0 : f64, original = 8192>}
+    : tensor<?x256xf32>
   return %y : tensor<?x256xf32>
 }
 

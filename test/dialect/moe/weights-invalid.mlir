@@ -9,8 +9,8 @@ moe.weight @w : tensor<?x256xf32> role(attention_k) layer(0) source(<dtype = "bf
 // -----
 
 // moe.weight (C2)
-// expected-error @+1 {{expects a source of one piece, or one for each expert, but got 2 pieces}}
-moe.weight @w : tensor<64x256xf32> role(attention_k) layer(0) source(<dtype = "bf16", files = [0, 0], offsets = [0, 8]>)
+// expected-error @+1 {{expects a source whose number of pieces divides the 64 indices of the first axis, but got 3 pieces for}}
+moe.weight @w : tensor<64x256xf32> role(attention_k) layer(0) source(<dtype = "bf16", files = [0, 0, 0], offsets = [0, 8, 16]>)
 
 // -----
 
