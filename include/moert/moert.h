@@ -190,7 +190,10 @@ typedef struct moert_generate_result {
   uint64_t slides; /* during this call, see moert_on_full */
 } moert_generate_result;
 
-enum { MOERT_TOKENIZE_ALLOW_SPECIAL = 1 /* special tokens spelled in the text become their ids */ };
+enum {
+  MOERT_TOKENIZE_ALLOW_SPECIAL = 1, /* special tokens spelled in the text become their ids */
+  MOERT_TOKENIZE_ADD_SPECIAL = 2    /* what the checkpoint puts around a text, such as <|begin_of_text|>, is added */
+};
 
 /// All functions are re-entrant; those with a model are thread-safe, those with a session are not (but for cancel).
 /// `error` may be NULL. Handles are owned by the caller and freed by close / destroy.

@@ -5,6 +5,7 @@
 
 #include "lib/Support/Fault.h"
 #include "lib/Support/Json.h"
+#include "lib/Tokenizer/SplitPattern.h"
 #include "lib/Tokenizer/TokenizerJson.h"
 
 namespace moec {

@@ -5,9 +5,10 @@
 
 #include "lib/Support/Fault.h"
 #include "lib/Support/Json.h"
+#include "lib/Tokenizer/SplitPattern.h"
+#include "lib/Tokenizer/Vocabulary.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/Twine.h"
 
 #include <optional>
@@ -20,20 +21,6 @@ using llvm::Twine;
 namespace moec {
 
 namespace {
-
-struct KnownPattern {
-  moetok_pattern id;
-  StringRef text;
-};
-
-/// The regexes that runtime/tokenizer/Pretokenize.cpp has by hand. Compared as text: one character of difference is
-/// another tokenizer.
-constexpr KnownPattern kPatterns[] = {
-    {MOETOK_PATTERN_QWEN2, R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|)"
-                           R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
-    {MOETOK_PATTERN_QWEN35, R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}|)"
-                            R"( ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
-};
 
 /// Members of an object; each gives nothing where the member is missing or of another kind.
 std::optional<StringRef> stringAt(const JsonObject &object, StringRef key) {
@@ -55,14 +42,25 @@ const JsonArray *arrayAt(const JsonObject &object, StringRef key) {
 bool isFalse(const Json *value) { return value && value->asBool() == false; }
 bool isAbsent(const Json *value) { return !value || value->isNull(); }
 
+/// The flags of an added token that this program knows.
+struct TokenFlag {
+  StringRef key;
+  bool AddedToken::*field;
+};
+constexpr TokenFlag kTokenFlags[] = {{"special", &AddedToken::special},
+                                     {"normalized", &AddedToken::normalized},
+                                     {"single_word", &AddedToken::singleWord},
+                                     {"lstrip", &AddedToken::lstrip},
+                                     {"rstrip", &AddedToken::rstrip}};
+
 class Reader {
 public:
-  Reader(StringRef name, TokenizerModel &model) : name(name), model(model) {}
+  Reader(StringRef name, TokenizerModel &model) : name(name), model(model), vocabulary(name, model) {}
 
   Error read(const Json &root);
 
 private:
-  Error fault(const Twine &path, const Twine &text) const { return moec::fault(name + ": " + path + ": " + text); }
+  Error fault(const Twine &path, const Twine &text) const { return vocabulary.fault(path, text); }
   Error expects(const Twine &path, const Twine &what, const Json *found) const {
     return fault(path, "expected " + what + ", but found " + (found ? found->describe() : "nothing"));
   }
@@ -71,21 +69,19 @@ private:
 
   Error readOptions(const JsonObject &bpe);
   Error readVocab(const JsonObject &bpe);
-  Error placeToken(const Twine &path, int64_t id, StringRef bytes);
   Error readMerges(const JsonObject &bpe);
   Error readMerge(size_t rank, const Json &entry);
   Error readAdded(const JsonObject &root);
   Error readAddedToken(size_t index, const Json &entry);
-  Error readNormalizer(const Json *normalizer);
-  Error readPreTokenizer(const Json *preTokenizer);
-  Error readSplit(const JsonObject &split);
-  Error checkOutputSide(const JsonObject &root) const;
-  Error checkDense() const;
+  Error readNormalizer(const Twine &path, const Json *normalizer, unsigned depth);
+  Error checkDecoder(const Json *decoder) const;
+  Error readPostProcessor(const Twine &path, const Json *processor, bool isInSequence);
+  Error readTemplate(const Twine &path, const JsonObject &processor);
+  Error readTemplatePiece(const Twine &path, const JsonObject &processor, const Json &piece, bool &hasText);
 
   StringRef name;
   TokenizerModel &model;
-  llvm::StringMap<uint32_t> idByText; // texts of model.vocab, as written there
-  std::vector<bool> placed;           // by id
+  VocabularyBuilder vocabulary;
 };
 
 Error Reader::expectOff(const JsonObject &object, const Twine &path, StringRef key) const {
@@ -96,28 +92,22 @@ Error Reader::expectOff(const JsonObject &object, const Twine &path, StringRef k
   return expects(path + "." + key, "none, since the runtime does without it", value);
 }
 
+//===--- model ----------------------------------------------------------------------------------------------------===//
+
 Error Reader::readOptions(const JsonObject &bpe) {
   if (stringAt(bpe, "type") != StringRef("BPE"))
     return expects("model.type", "\"BPE\"", bpe.find("type"));
-  for (StringRef key : {"byte_fallback", "ignore_merges", "continuing_subword_prefix", "end_of_word_suffix", "dropout"})
+  for (StringRef key : {"continuing_subword_prefix", "end_of_word_suffix", "dropout"})
     if (Error error = expectOff(bpe, "model", key))
       return error;
-  return Error::success();
-}
-
-Error Reader::placeToken(const Twine &path, int64_t id, StringRef bytes) {
-  if (id < 0 || id >= static_cast<int64_t>(model.vocabSize))
-    return fault(path, "expected an id below " + Twine(model.vocabSize) + " (vocab_size of the config), but found " +
-                           Twine(id));
-  size_t index = static_cast<size_t>(id);
-  if (index >= model.tokens.size()) {
-    model.tokens.resize(index + 1);
-    placed.resize(index + 1);
-  }
-  if (placed[index] && model.tokens[index] != bytes)
-    return fault(path, "id " + Twine(id) + " already stands for '" + model.tokens[index] + "'");
-  placed[index] = true;
-  model.tokens[index] = bytes.str();
+  const Json *ignoreMerges = bpe.find("ignore_merges");
+  if (!isAbsent(ignoreMerges) && !ignoreMerges->asBool())
+    return expects("model.ignore_merges", "true or false", ignoreMerges);
+  model.ignoreMerges = !isAbsent(ignoreMerges) && *ignoreMerges->asBool();
+  // With a byte-level vocabulary no byte is ever unknown, so falling back to tokens <0x00> to <0xFF> cannot happen.
+  const Json *byteFallback = bpe.find("byte_fallback");
+  if (!isAbsent(byteFallback) && !byteFallback->asBool())
+    return expects("model.byte_fallback", "true or false", byteFallback);
   return Error::success();
 }
 
@@ -125,22 +115,13 @@ Error Reader::readVocab(const JsonObject &bpe) {
   const JsonObject *vocab = objectAt(bpe, "vocab");
   if (!vocab)
     return expects("model.vocab", "an object from token to id", bpe.find("vocab"));
-  model.byteIds.fill(UINT32_MAX);
   for (const JsonMember &entry : vocab->members()) {
-    StringRef text = entry.key;
-    std::string path = ("model.vocab[\"" + text + "\"]").str(), bytes;
+    std::string path = ("model.vocab[\"" + Twine(entry.key) + "\"]").str();
     std::optional<int64_t> id = entry.value.asInt64();
     if (!id)
       return expects(path, "an id", &entry.value);
-    if (!decodeByteLevel(text, bytes))
-      return fault(path, "expected only the 256 code points of byte-level BPE");
-    if (*id >= 0 && static_cast<size_t>(*id) < placed.size() && placed[*id])
-      return fault(path, "id " + Twine(*id) + " already stands for '" + model.tokens[*id] + "'");
-    if (Error error = placeToken(path, *id, bytes))
+    if (Error error = vocabulary.addWord(path, entry.key, *id))
       return error;
-    idByText[text] = static_cast<uint32_t>(*id);
-    if (bytes.size() == 1)
-      model.byteIds[static_cast<uint8_t>(bytes[0])] = static_cast<uint32_t>(*id);
   }
   return Error::success();
 }
@@ -157,17 +138,7 @@ Error Reader::readMerge(size_t rank, const Json &entry) {
   }
   if (left.empty() || right.empty() || right.contains(' '))
     return expects(path, "two tokens, as \"a b\" or [\"a\", \"b\"]", &entry);
-  std::string merged = (left + right).str();
-  const StringRef texts[3] = {left, right, merged};
-  uint32_t ids[3];
-  for (int i = 0; i < 3; ++i) {
-    auto found = idByText.find(texts[i]);
-    if (found == idByText.end())
-      return fault(path, "expected tokens of model.vocab, but '" + texts[i] + "' is not in it");
-    ids[i] = found->second;
-  }
-  model.merges.push_back({ids[0], ids[1], ids[2]});
-  return Error::success();
+  return vocabulary.addMerge(path, left, right);
 }
 
 Error Reader::readMerges(const JsonObject &bpe) {
@@ -180,32 +151,32 @@ Error Reader::readMerges(const JsonObject &bpe) {
   return Error::success();
 }
 
+//===--- added tokens ---------------------------------------------------------------------------------------------===//
+
 Error Reader::readAddedToken(size_t index, const Json &entry) {
   std::string path = ("added_tokens[" + Twine(index) + "]").str();
-  const JsonObject *token = entry.asObject();
-  if (!token)
+  const JsonObject *object = entry.asObject();
+  if (!object)
     return expects(path, "an object", &entry);
-  const Json *idValue = token->find("id");
+  const Json *idValue = object->find("id");
   std::optional<int64_t> id;
   if (idValue)
     id = idValue->asInt64();
-  std::optional<StringRef> content = stringAt(*token, "content");
+  std::optional<StringRef> content = stringAt(*object, "content");
   if (!id)
     return expects(path + ".id", "an id", idValue);
   if (!content || content->empty())
-    return expects(path + ".content", "a text", token->find("content"));
-  for (StringRef key : {"single_word", "lstrip", "rstrip"})
-    if (Error error = expectOff(*token, path, key))
-      return error;
-  // A token looked for after normalization may match where the text as written has none.
-  if (model.normalizeNfc)
-    if (Error error = expectOff(*token, path, "normalized"))
-      return error;
-  if (Error error = placeToken(path, *id, *content))
-    return error;
-  const Json *special = token->find("special");
-  model.added.push_back({static_cast<uint32_t>(*id), special && special->asBool() == true});
-  return Error::success();
+    return expects(path + ".content", "a text", object->find("content"));
+  AddedToken token;
+  for (const TokenFlag &flag : kTokenFlags) {
+    const Json *value = object->find(flag.key);
+    if (isAbsent(value))
+      continue;
+    if (!value->asBool())
+      return expects(path + "." + flag.key, "true or false", value);
+    token.*flag.field = *value->asBool();
+  }
+  return vocabulary.addToken(path, *content, *id, token);
 }
 
 Error Reader::readAdded(const JsonObject &root) {
@@ -221,64 +192,93 @@ Error Reader::readAdded(const JsonObject &root) {
   return Error::success();
 }
 
-Error Reader::readNormalizer(const Json *normalizer) {
+//===--- what stands before and behind the model ------------------------------------------------------------------===//
+
+Error Reader::readNormalizer(const Twine &path, const Json *normalizer, unsigned depth) {
   if (isAbsent(normalizer))
     return Error::success();
   const JsonObject *object = normalizer->asObject();
-  if (!object || stringAt(*object, "type") != StringRef("NFC"))
-    return expects("normalizer", "null or {\"type\": \"NFC\"}", normalizer);
+  std::optional<StringRef> type = object ? stringAt(*object, "type") : std::nullopt;
+  if (type == StringRef("Sequence") && depth == 0) {
+    const JsonArray *parts = arrayAt(*object, "normalizers");
+    if (!parts)
+      return expects(path + ".normalizers", "an array", object->find("normalizers"));
+    for (auto [index, part] : llvm::enumerate(*parts))
+      if (Error error = readNormalizer(path + ".normalizers[" + Twine(index) + "]", &part, depth + 1))
+        return error;
+    return Error::success();
+  }
+  if (type == StringRef("Prepend") || type == StringRef("Replace"))
+    return fault(path, "expected null or {\"type\": \"NFC\"}, but found \"" + *type +
+                           "\": this is a SentencePiece-style tokenizer, as that of Llama 2, which is not supported");
+  if (type != StringRef("NFC"))
+    return expects(path, "null or {\"type\": \"NFC\"}", type ? object->find("type") : normalizer);
   model.normalizeNfc = true;
   return Error::success();
 }
 
-Error Reader::readSplit(const JsonObject &split) {
-  std::string path = "pre_tokenizer.pretokenizers[0]";
-  const JsonObject *pattern = objectAt(split, "pattern");
-  std::optional<StringRef> regex = pattern ? stringAt(*pattern, "Regex") : std::nullopt;
-  const KnownPattern *known =
-      llvm::find_if(kPatterns, [&](const KnownPattern &candidate) { return regex && *regex == candidate.text; });
-  if (known == std::end(kPatterns))
-    return expects(path + ".pattern", "the split regex of Qwen2 and Qwen3 or that of Qwen3.5",
-                   pattern ? pattern->find("Regex") : split.find("pattern"));
-  if (stringAt(split, "behavior") != StringRef("Isolated"))
-    return expects(path + ".behavior", "\"Isolated\"", split.find("behavior"));
-  model.pattern = known->id;
-  return expectOff(split, path, "invert");
+Error Reader::checkDecoder(const Json *decoder) const {
+  const JsonObject *object = decoder ? decoder->asObject() : nullptr;
+  if (!isAbsent(decoder) && (!object || stringAt(*object, "type") != StringRef("ByteLevel")))
+    return expects("decoder", "null or ByteLevel", decoder);
+  return Error::success();
 }
 
-Error Reader::readPreTokenizer(const Json *preTokenizer) {
-  const JsonObject *object = preTokenizer ? preTokenizer->asObject() : nullptr;
-  const JsonArray *parts = object ? arrayAt(*object, "pretokenizers") : nullptr;
-  if (!parts || stringAt(*object, "type") != StringRef("Sequence") || parts->size() != 2)
-    return expects("pre_tokenizer", "a Sequence of Split and ByteLevel", preTokenizer);
-  const JsonObject *split = (*parts)[0].asObject(), *byteLevel = (*parts)[1].asObject();
-  if (!split || stringAt(*split, "type") != StringRef("Split"))
-    return expects("pre_tokenizer.pretokenizers[0]", "a Split", &(*parts)[0]);
-  if (!byteLevel || stringAt(*byteLevel, "type") != StringRef("ByteLevel"))
-    return expects("pre_tokenizer.pretokenizers[1]", "ByteLevel", &(*parts)[1]);
-  for (StringRef key : {"add_prefix_space", "use_regex"}) {
-    // Both are true where they are absent.
-    if (!isFalse(byteLevel->find(key)))
-      return expects("pre_tokenizer.pretokenizers[1]." + key, "false", byteLevel->find(key));
+/// One of `single` in a TemplateProcessing: the text itself, or a special token by its name.
+Error Reader::readTemplatePiece(const Twine &path, const JsonObject &processor, const Json &piece, bool &hasText) {
+  const JsonObject *object = piece.asObject();
+  const JsonObject *sequence = object ? objectAt(*object, "Sequence") : nullptr;
+  if (sequence && !hasText && stringAt(*sequence, "id") == StringRef("A")) {
+    hasText = true;
+    return Error::success();
   }
-  return readSplit(*split);
-}
-
-Error Reader::checkOutputSide(const JsonObject &root) const {
-  for (StringRef key : {"decoder", "post_processor"}) {
-    const Json *value = root.find(key);
-    const JsonObject *object = value ? value->asObject() : nullptr;
-    if (!isAbsent(value) && (!object || stringAt(*object, "type") != StringRef("ByteLevel")))
-      return expects(key, "null or ByteLevel", value);
+  const JsonObject *special = object ? objectAt(*object, "SpecialToken") : nullptr;
+  std::optional<StringRef> id = special ? stringAt(*special, "id") : std::nullopt;
+  if (!id)
+    return expects(path, "a SpecialToken or, once, the Sequence A", &piece);
+  const JsonObject *tokens = objectAt(processor, "special_tokens");
+  const JsonObject *token = tokens ? objectAt(*tokens, *id) : nullptr;
+  const JsonArray *ids = token ? arrayAt(*token, "ids") : nullptr;
+  if (!ids)
+    return fault(path, "expected '" + *id + "' in special_tokens of the same object, but it is not there");
+  for (const Json &value : *ids) {
+    std::optional<int64_t> number = value.asInt64();
+    if (!number || *number < 0 || *number >= static_cast<int64_t>(model.tokens.size()))
+      return expects(path, "ids below " + Twine(model.tokens.size()) + " for '" + *id + "'", &value);
+    (hasText ? model.suffix : model.prefix).push_back(static_cast<uint32_t>(*number));
   }
   return Error::success();
 }
 
-Error Reader::checkDense() const {
-  auto hole = llvm::find(placed, false);
-  if (hole != placed.end())
-    return fault("model.vocab", "expected ids without gaps, but id " + Twine(hole - placed.begin()) + " of " +
-                                    Twine(placed.size()) + " has no token");
+Error Reader::readTemplate(const Twine &path, const JsonObject &processor) {
+  const JsonArray *single = arrayAt(processor, "single");
+  if (!single)
+    return expects(path + ".single", "an array", processor.find("single"));
+  if (!model.prefix.empty() || !model.suffix.empty())
+    return fault(path, "expected one TemplateProcessing that adds tokens, but found two");
+  bool hasText = false;
+  for (auto [index, piece] : llvm::enumerate(*single))
+    if (Error error = readTemplatePiece(path + ".single[" + Twine(index) + "]", processor, piece, hasText))
+      return error;
+  return hasText ? Error::success() : fault(path + ".single", "expected the Sequence A in it, but found none");
+}
+
+Error Reader::readPostProcessor(const Twine &path, const Json *processor, bool isInSequence) {
+  if (isAbsent(processor))
+    return Error::success();
+  const JsonObject *object = processor->asObject();
+  std::optional<StringRef> type = object ? stringAt(*object, "type") : std::nullopt;
+  if (type == StringRef("ByteLevel")) // changes offsets only
+    return Error::success();
+  if (type == StringRef("TemplateProcessing"))
+    return readTemplate(path, *object);
+  const JsonArray *parts = type == StringRef("Sequence") && !isInSequence ? arrayAt(*object, "processors") : nullptr;
+  if (!parts)
+    return expects(path, "null, ByteLevel, TemplateProcessing or a Sequence of them",
+                   type ? object->find("type") : processor);
+  for (auto [index, part] : llvm::enumerate(*parts))
+    if (Error error = readPostProcessor(path + ".processors[" + Twine(index) + "]", &part, true))
+      return error;
   return Error::success();
 }
 
@@ -289,11 +289,13 @@ Error Reader::read(const Json &root) {
     return expects("model", "an object", object ? object->find("model") : &root);
   if (Error error = readOptions(*bpe))
     return error;
-  if (Error error = readNormalizer(object->find("normalizer")))
+  if (Error error = readNormalizer("normalizer", object->find("normalizer"), 0))
     return error;
-  if (Error error = readPreTokenizer(object->find("pre_tokenizer")))
-    return error;
-  if (Error error = checkOutputSide(*object))
+  Expected<moetok_pattern> pattern = readPreTokenizer(object->find("pre_tokenizer"));
+  if (!pattern)
+    return moec::fault(name + ": " + llvm::toString(pattern.takeError()));
+  model.pattern = *pattern;
+  if (Error error = checkDecoder(object->find("decoder")))
     return error;
   if (Error error = readVocab(*bpe))
     return error;
@@ -301,7 +303,9 @@ Error Reader::read(const Json &root) {
     return error;
   if (Error error = readAdded(*object))
     return error;
-  return checkDense();
+  if (Error error = vocabulary.finish())
+    return error;
+  return readPostProcessor("post_processor", object->find("post_processor"), false);
 }
 
 Expected<TokenizerModel> readTokenizer(const Json &root, StringRef name, uint32_t vocabSize) {
@@ -339,10 +343,6 @@ Expected<std::vector<uint8_t>> buildTokenizerBlob(StringRef path, uint32_t vocab
 
 Expected<std::vector<uint8_t>> buildTokenizerBlob(StringRef text, StringRef name, uint32_t vocabSize) {
   return buildBlob(parseJson(text, name), name, vocabSize);
-}
-
-StringRef patternText(moetok_pattern pattern) {
-  return llvm::find_if(kPatterns, [&](const KnownPattern &known) { return known.id == pattern; })->text;
 }
 
 } // namespace moec

@@ -29,8 +29,5 @@ bool decodeByteLevel(llvm::StringRef token, std::string &bytes);
 /// The code point, in UTF-8, that stands for `byte`.
 std::string encodeByteLevel(uint8_t byte);
 
-/// The regex of a split pattern, as tokenizer.json has it.
-llvm::StringRef patternText(moetok_pattern pattern);
-
 } // namespace moec
 #endif

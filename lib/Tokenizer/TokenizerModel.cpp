@@ -4,6 +4,8 @@
 #include "lib/Tokenizer/TokenizerModel.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/MathExtras.h"
@@ -47,6 +49,10 @@ Error checkTokens(const TokenizerModel &model) {
     if (model.tokens[id].size() > MOETOK_MAX_TOKEN_BYTES)
       return fault("the token with id %zu has %zu bytes, at most %u are supported", id, model.tokens[id].size(),
                    MOETOK_MAX_TOKEN_BYTES);
+  for (const std::vector<uint32_t> *ids : {&model.wholeWords, &model.prefix, &model.suffix})
+    for (uint32_t id : *ids)
+      if (id >= numTokens)
+        return fault("token id %u is outside the %zu tokens", id, numTokens);
   for (unsigned byte = 0; byte < 256; ++byte) {
     uint32_t id = model.byteIds[byte];
     if (id >= numTokens || model.tokens[id] != llvm::StringRef(reinterpret_cast<const char *>(&byte), 1))
@@ -55,25 +61,40 @@ Error checkTokens(const TokenizerModel &model) {
   return Error::success();
 }
 
-/// Added tokens by first byte, then longest first, then by text.
+bool isAscii(llvm::StringRef text) {
+  return llvm::all_of(text, [](char c) { return static_cast<uint8_t>(c) < 0x80; });
+}
+
+/// Added tokens by the text in which they are looked for, then first byte, then longest first, then by text.
 Expected<std::vector<AddedToken>> sortedAdded(const TokenizerModel &model) {
   std::vector<AddedToken> added = model.added;
-  for (const AddedToken &token : added)
+  for (const AddedToken &token : added) {
     if (token.id >= model.tokens.size() || model.tokens[token.id].empty())
       return fault("added_tokens: the token with id %u has no text", token.id);
+    // Its text would have to be normalized, too. ASCII is normalized as it stands.
+    if (model.normalizeNfc && token.normalized && !isAscii(model.tokens[token.id]))
+      return fault("added_tokens: expected an ASCII text where \"normalized\" is true, since it is looked for in "
+                   "normalized text, but the token with id %u is '%s'",
+                   token.id, model.tokens[token.id].c_str());
+  }
   auto text = [&](const AddedToken &token) { return llvm::StringRef(model.tokens[token.id]); };
   llvm::sort(added, [&](const AddedToken &a, const AddedToken &b) {
     llvm::StringRef x = text(a), y = text(b);
+    if (a.normalized != b.normalized)
+      return b.normalized;
     if (x.front() != y.front())
       return static_cast<uint8_t>(x.front()) < static_cast<uint8_t>(y.front());
     if (x.size() != y.size())
       return x.size() > y.size();
     return x != y ? x < y : a.id < b.id;
   });
-  for (size_t i = 1; i < added.size(); ++i)
-    if (text(added[i - 1]) == text(added[i]))
-      return fault("added_tokens: ids %u and %u have the same text '%s'", added[i - 1].id, added[i].id,
-                   text(added[i]).str().c_str());
+  llvm::StringMap<uint32_t> idByText;
+  for (const AddedToken &token : added) {
+    auto [entry, isNew] = idByText.try_emplace(text(token), token.id);
+    if (!isNew)
+      return fault("added_tokens: ids %u and %u have the same text '%s'", entry->second, token.id,
+                   text(token).str().c_str());
+  }
   return added;
 }
 
@@ -142,18 +163,54 @@ void putAdded(const TokenizerModel &model, const std::vector<AddedToken> &added,
     builder.put(id);
   header.added_begin = builder.beginSection();
   size_t next = 0;
-  for (unsigned byte = 0; byte < 256; ++byte) {
+  for (bool normalized : {false, true}) {
+    auto isHere = [&](unsigned byte) {
+      return next < added.size() && added[next].normalized == normalized &&
+             static_cast<uint8_t>(model.tokens[added[next].id].front()) == byte;
+    };
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      builder.put(static_cast<uint32_t>(next));
+      while (isHere(byte))
+        ++next;
+    }
     builder.put(static_cast<uint32_t>(next));
-    while (next < added.size() && static_cast<uint8_t>(model.tokens[added[next].id].front()) == byte)
-      ++next;
   }
-  builder.put(static_cast<uint32_t>(next));
   header.num_added = static_cast<uint32_t>(added.size());
   header.added = builder.beginSection();
   for (const AddedToken &token : added) {
     builder.put(token.id);
-    builder.put(token.special ? static_cast<uint32_t>(MOETOK_ADDED_SPECIAL) : 0u);
+    builder.put((token.special ? MOETOK_ADDED_SPECIAL : 0u) | (token.normalized ? MOETOK_ADDED_NORMALIZED : 0u) |
+                (token.singleWord ? MOETOK_ADDED_SINGLE_WORD : 0u) | (token.lstrip ? MOETOK_ADDED_LSTRIP : 0u) |
+                (token.rstrip ? MOETOK_ADDED_RSTRIP : 0u));
   }
+}
+
+void putWords(const TokenizerModel &model, BlobBuilder &builder, moetok_header &header) {
+  // Half of the slots stay empty.
+  uint64_t numSlots = model.ignoreMerges ? llvm::NextPowerOf2(std::max<uint64_t>(1, 2 * model.wholeWords.size())) : 0;
+  std::vector<uint32_t> slots(numSlots);
+  uint32_t mask = static_cast<uint32_t>(numSlots) - 1;
+  for (uint32_t id : model.wholeWords) {
+    llvm::StringRef bytes = model.tokens[id];
+    uint32_t slot = moetok_hash_bytes(bytes.bytes_begin(), static_cast<uint32_t>(bytes.size()), mask);
+    while (slots[slot] != 0)
+      slot = (slot + 1) & mask;
+    slots[slot] = id + 1;
+  }
+  header.num_word_slots = static_cast<uint32_t>(numSlots);
+  header.word_slots = builder.beginSection();
+  for (uint32_t slot : slots)
+    builder.put(slot);
+}
+
+void putAffixes(const TokenizerModel &model, BlobBuilder &builder, moetok_header &header) {
+  header.num_prefix = static_cast<uint32_t>(model.prefix.size());
+  header.num_suffix = static_cast<uint32_t>(model.suffix.size());
+  header.affixes = builder.beginSection();
+  for (uint32_t id : model.prefix)
+    builder.put(id);
+  for (uint32_t id : model.suffix)
+    builder.put(id);
 }
 
 /// The header is an array of 32-bit fields behind its magic, so it is written field by field.
@@ -179,7 +236,7 @@ Expected<std::vector<uint8_t>> writeTokenizerBlob(const TokenizerModel &model) {
   moetok_header header = {};
   std::memcpy(header.magic, MOETOK_MAGIC, sizeof(header.magic));
   header.format_version = MOETOK_FORMAT_VERSION;
-  header.flags = model.normalizeNfc ? static_cast<uint32_t>(MOETOK_FLAG_NFC) : 0u;
+  header.flags = (model.normalizeNfc ? MOETOK_FLAG_NFC : 0u) | (model.ignoreMerges ? MOETOK_FLAG_WHOLE_WORDS : 0u);
   header.pattern = model.pattern;
   header.vocab_size = model.vocabSize;
   BlobBuilder builder;
@@ -187,6 +244,8 @@ Expected<std::vector<uint8_t>> writeTokenizerBlob(const TokenizerModel &model) {
   putTokens(model, builder, header);
   putMerges(model, builder, header);
   putAdded(model, *added, builder, header);
+  putWords(model, builder, header);
+  putAffixes(model, builder, header);
   builder.bytes.resize(llvm::alignTo(builder.bytes.size(), 8));
   if (builder.bytes.size() > UINT32_MAX)
     return fault("the tokenizer tables need %zu bytes, at most %u are supported", builder.bytes.size(), UINT32_MAX);

@@ -22,20 +22,28 @@ struct TokenMerge {
   uint32_t result;
 };
 
-/// A token that is recognized in the text before it is cut into words.
+/// A token that is recognized in the text before it is cut into words. The flags are those of tokenizer.json.
 struct AddedToken {
-  uint32_t id;
-  bool special;
+  uint32_t id = 0;
+  bool special = false;
+  bool normalized = false;
+  bool singleWord = false;
+  bool lstrip = false;
+  bool rstrip = false;
 };
 
 struct TokenizerModel {
   uint32_t vocabSize = 0; // of the model; ids from tokens.size() on are padding
   bool normalizeNfc = false;
+  bool ignoreMerges = false; // a word that is a token as it stands is that token
   moetok_pattern pattern = MOETOK_PATTERN_QWEN2;
   std::vector<std::string> tokens; // bytes by id
   std::vector<TokenMerge> merges;
   std::vector<AddedToken> added;
   std::array<uint32_t, 256> byteIds = {};
+  std::vector<uint32_t> wholeWords; // with ignoreMerges: ids of the vocabulary's words, ascending
+  std::vector<uint32_t> prefix;     // ids before a text, where the caller asks for them
+  std::vector<uint32_t> suffix;     // ids behind it
 };
 
 /// Checks a model and writes its tables.

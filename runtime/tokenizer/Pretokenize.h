@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Cuts text into words as the split regex of the checkpoint does. Part of the run step. Main source: the regex in
-/// tokenizer.json of Qwen2, Qwen3 and Qwen3.5, with leftmost-first alternation.
+/// Cuts text into words as the split regex of the checkpoint does. Part of the run step. Main source: the
+/// pre_tokenizer in tokenizer.json of Qwen2, Qwen3.5, Llama 3, GPT-2 and SmolLM2, with leftmost-first alternation.
 #ifndef RUNTIME_TOKENIZER_PRETOKENIZE_H
 #define RUNTIME_TOKENIZER_PRETOKENIZE_H
 

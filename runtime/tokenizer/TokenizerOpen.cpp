@@ -26,13 +26,19 @@ const char *Tokenizer::checkSections(uint64_t sizeBytes) const {
   if (!fits(h.merges, h.num_merges, sizeof(moetok_merge), sizeBytes) ||
       !fits(h.merge_slots, h.num_merge_slots, 4, sizeBytes))
     return "have merges outside the tables";
-  if (!fits(h.byte_ids, 256, 4, sizeBytes) || !fits(h.added_begin, 257, 4, sizeBytes) ||
+  if (!fits(h.byte_ids, 256, 4, sizeBytes) || !fits(h.added_begin, 2 * 257, 4, sizeBytes) ||
       !fits(h.added, h.num_added, sizeof(moetok_added), sizeBytes))
     return "have byte or added-token sections outside the tables";
-  if (h.pattern != MOETOK_PATTERN_QWEN2 && h.pattern != MOETOK_PATTERN_QWEN35)
+  if (h.pattern < MOETOK_PATTERN_QWEN2 || h.pattern > MOETOK_PATTERN_SMOLLM)
     return "have an unknown split pattern";
-  if ((h.flags & ~static_cast<uint32_t>(MOETOK_FLAG_NFC)) != 0)
+  if ((h.flags & ~static_cast<uint32_t>(MOETOK_FLAG_NFC | MOETOK_FLAG_WHOLE_WORDS)) != 0)
     return "have unknown flags";
+  bool hasWords = (h.flags & MOETOK_FLAG_WHOLE_WORDS) != 0;
+  if (hasWords != (h.num_word_slots != 0) || (h.num_word_slots & (h.num_word_slots - 1)) != 0 ||
+      !fits(h.word_slots, h.num_word_slots, 4, sizeBytes))
+    return "have a word hash table of wrong size";
+  if (!fits(h.affixes, uint64_t{h.num_prefix} + h.num_suffix, 4, sizeBytes))
+    return "have prefix and suffix outside the tables";
   if (h.max_token_bytes > MOETOK_MAX_TOKEN_BYTES)
     return "allow tokens that are too long";
   return nullptr;
@@ -57,11 +63,17 @@ const char *Tokenizer::checkContents() const {
   for (uint32_t byte = 0; byte < 256; ++byte) {
     if (tables.byteIds[byte] >= h.num_tokens)
       return "have a byte without token";
-    if (addedBegin[byte] > addedBegin[byte + 1])
+    if (addedBegin[byte] > addedBegin[byte + 1] || addedBegin[257 + byte] > addedBegin[258 + byte])
       return "have added tokens out of order";
   }
-  if (addedBegin[256] > h.num_added)
+  if (addedBegin[256] > h.num_added || addedBegin[2 * 257 - 1] > h.num_added)
     return "have added tokens out of order";
+  for (uint32_t slot = 0; slot < h.num_word_slots; ++slot)
+    if (wordSlots[slot] > h.num_tokens)
+      return "have an unknown word in the hash table";
+  for (uint32_t i = 0; i < h.num_prefix + h.num_suffix; ++i)
+    if (affixes[i] >= h.num_tokens)
+      return "have an unknown token in prefix or suffix";
   for (uint32_t i = 0; i < h.num_added; ++i)
     if (added[i].id >= h.num_tokens || tokenOffsets[added[i].id + 1] == tokenOffsets[added[i].id])
       return "have an added token without text";
@@ -88,6 +100,8 @@ const char *Tokenizer::open(const uint8_t *data, uint64_t sizeBytes, uint32_t vo
   tokenOffsets = section<uint32_t>(header->token_offsets);
   addedBegin = section<uint32_t>(header->added_begin);
   added = section<moetok_added>(header->added);
+  wordSlots = section<uint32_t>(header->word_slots);
+  affixes = section<uint32_t>(header->affixes);
   tables = {section<uint32_t>(header->byte_ids), section<moetok_merge>(header->merges),
             section<uint32_t>(header->merge_slots), header->num_merge_slots - 1};
   return checkContents();

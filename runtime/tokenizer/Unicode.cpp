@@ -31,6 +31,11 @@ size_t lastStart(const uint32_t *starts, size_t count, uint32_t mask, uint32_t c
   return low;
 }
 
+/// Class, plus 8 for a word character.
+uint32_t classEntry(uint32_t code) {
+  return kClassRanges[lastStart(kClassRanges, countOf(kClassRanges), kClassStartMask, code)] >> 21;
+}
+
 } // namespace
 
 CharacterClass classOf(uint32_t code) {
@@ -43,9 +48,10 @@ CharacterClass classOf(uint32_t code) {
   }
   if (code > 0x10FFFF)
     return CharacterClass::Symbol;
-  size_t index = lastStart(kClassRanges, countOf(kClassRanges), kClassStartMask, code);
-  return static_cast<CharacterClass>(kClassRanges[index] >> 21);
+  return static_cast<CharacterClass>(classEntry(code) & 7);
 }
+
+bool isWordCharacter(uint32_t code) { return code <= 0x10FFFF && (classEntry(code) & 8) != 0; }
 
 NormalizationProperty normalizationOf(uint32_t code) {
   // Below U+0300 there are neither marks nor code points that NFC changes.

@@ -14,6 +14,9 @@ enum class CharacterClass : uint8_t { Symbol = 0, Letter = 1, Mark = 2, Number =
 
 CharacterClass classOf(uint32_t code);
 
+/// \w: letters, marks, decimal and letter numbers, connectors, joiners. Main source: UTS 18, annex C.
+bool isWordCharacter(uint32_t code);
+
 /// `combiningClass` orders marks; `stable` is false where the NFC quick check says No or Maybe.
 struct NormalizationProperty {
   uint8_t combiningClass;

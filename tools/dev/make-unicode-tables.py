@@ -14,14 +14,19 @@ LIMIT = 0x110000
 # White_Space of PropList.txt; unicodedata has no such property. The set has been stable since Unicode 6.3.
 WHITE_SPACE = {0x9, 0xA, 0xB, 0xC, 0xD, 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F,
                0x205F, 0x3000}
+# Join_Control, and the symbols that have Other_Alphabetic (PropList.txt): word characters besides L, M, Nd, Nl and Pc.
+WORD_SYMBOLS = {0x200C, 0x200D, *range(0x24B6, 0x24EA), *range(0x1F130, 0x1F14A), *range(0x1F150, 0x1F16A),
+                *range(0x1F170, 0x1F18A)}
 HANGUL_FIRST, HANGUL_LAST = 0xAC00, 0xD7A3
 
 
 def character_class(code):
-    """0 symbol, 1 letter, 2 mark, 3 number, 4 white space."""
+    """0 symbol, 1 letter, 2 mark, 3 number, 4 white space; plus 8 for a word character (UTS 18, annex C)."""
     if code in WHITE_SPACE:
         return 4
-    return {"L": 1, "M": 2, "N": 3}.get(unicodedata.category(chr(code))[0], 0)
+    category = unicodedata.category(chr(code))
+    is_word = category[0] in "LM" or category in ("Nd", "Nl", "Pc") or code in WORD_SYMBOLS
+    return {"L": 1, "M": 2, "N": 3}.get(category[0], 0) + 8 * is_word
 
 
 def canonical_decomposition(code):

@@ -54,19 +54,26 @@ TEST(TokenizerJson, NamesFileAndPath) {
 
 TEST(TokenizerJson, RefusesOtherKinds) {
   EXPECT_TRUE(has(messageFor(R"("type": "NFC")", R"("type": "NFKC")"), "normalizer: expected null or"));
-  EXPECT_TRUE(has(messageFor("|\\\\p{N}|", "|\\\\p{N}{1,3}|"), "pretokenizers[0].pattern: expected the split regex"));
+  EXPECT_TRUE(has(messageFor("|\\\\p{N}|", "|\\\\p{N}{1,4}|"), "pretokenizers[0].pattern: expected the split regex"));
+  // The text of the regex that was found.
+  EXPECT_TRUE(has(messageFor("|\\\\p{N}|", "|\\\\p{N}+|"), "?\\p{L}+|\\p{N}+| ?["));
   EXPECT_TRUE(has(messageFor(R"("Isolated")", R"("Removed")"), "behavior: expected \"Isolated\""));
   EXPECT_TRUE(has(messageFor(R"("type": "Sequence")", R"("type": "Whitespace")"), "pre_tokenizer: expected"));
   EXPECT_TRUE(has(messageFor(R"("use_regex": false)", R"("use_regex": true)"), "use_regex: expected false"));
   EXPECT_TRUE(has(messageFor(R"("decoder": {"type": "ByteLevel"})", R"("decoder": {"type": "Fuse"})"), "decoder"));
-  EXPECT_TRUE(has(messageFor(R"("post_processor": null)", R"("post_processor": {"type": "TemplateProcessing"})"),
-                  "post_processor: expected null or ByteLevel"));
+  EXPECT_TRUE(has(messageFor(R"("type": "NFC")", R"("type": "Prepend")"), "SentencePiece-style tokenizer, as that"));
+  EXPECT_TRUE(has(messageFor(R"("post_processor": null)", R"("post_processor": {"type": "BertProcessing"})"),
+                  "post_processor: expected null, ByteLevel, TemplateProcessing or"));
 }
 
 TEST(TokenizerJson, RefusesOptionsOfTheModel) {
   EXPECT_TRUE(has(messageFor(R"("dropout": null)", R"("dropout": 0.1)"), "model.dropout: expected none"));
-  EXPECT_TRUE(has(messageFor(R"("ignore_merges": false)", R"("ignore_merges": true)"), "model.ignore_merges"));
-  EXPECT_TRUE(has(messageFor(R"("byte_fallback": false)", R"("byte_fallback": true)"), "model.byte_fallback"));
+  EXPECT_TRUE(
+      has(messageFor(R"("ignore_merges": false)", R"("ignore_merges": 1)"), "model.ignore_merges: expected true"));
+  EXPECT_TRUE(
+      has(messageFor(R"("byte_fallback": false)", R"("byte_fallback": 1)"), "model.byte_fallback: expected true"));
+  // All bytes are tokens: there is nothing to fall back from.
+  EXPECT_EQ(messageFor(R"("byte_fallback": false)", R"("byte_fallback": true)"), "");
 }
 
 TEST(TokenizerJson, RefusesBadIds) {
@@ -87,12 +94,16 @@ TEST(TokenizerJson, RefusesBadMerges) {
 }
 
 TEST(TokenizerJson, RefusesBadTokens) {
-  EXPECT_TRUE(has(messageFor("\"ab\":256", "\"漢\":256"), "256 code points of byte-level BPE"));
+  EXPECT_TRUE(has(messageFor("\"!\":33", "\"漢\":33"), "256 code points of byte-level BPE"));
   EXPECT_TRUE(has(messageFor("\"!\":33", "\"!!\":33"), "byte 0x21 has no token"));
   EXPECT_TRUE(has(messageFor(R"("content": "<t>")", R"("content": "")"), "added_tokens[1].content: expected a text"));
-  EXPECT_TRUE(has(messageFor(R"("content": "<t>")", R"("lstrip": true, "content": "<t>")"),
-                  "added_tokens[1].lstrip: expected none"));
-  EXPECT_TRUE(has(messageFor(R"("normalized": false)", R"("normalized": true)"), "added_tokens[0].normalized"));
+  EXPECT_TRUE(has(messageFor(R"("content": "<t>")", R"("lstrip": 1, "content": "<t>")"),
+                  "added_tokens[1].lstrip: expected true or false, but found 1"));
+  EXPECT_TRUE(has(messageFor(R"("content": "<s>", "special": true, "normalized": false)",
+                             R"("content": "<\u00e9>", "normalized": true)"),
+                  "expected an ASCII text where \"normalized\" is true"));
+  EXPECT_TRUE(has(messageFor(R"("content": "<t>")", R"("content": "ab")"),
+                  "added_tokens[1]: 'ab' has id 261 here, but id 256 in model.vocab"));
   EXPECT_TRUE(has(messageFor(R"("content": "<tt>")", R"("content": "<t>")"), "ids 261 and 262 have the same text"));
 }
 
@@ -100,4 +111,25 @@ TEST(TokenizerJson, RefusesWhatIsNoJson) {
   EXPECT_TRUE(has(messageFor("{", "["), "dir/tokenizer.json"));
   EXPECT_TRUE(has(llvm::toString(buildTokenizerBlob("/nonexistent/tokenizer.json", 1).takeError()),
                   "/nonexistent/tokenizer.json"));
+}
+
+TEST(TokenizerJson, ReadsWhatIsPutAroundAText) {
+  std::string post = R"("post_processor": {"type": "Sequence", "processors": [{"type": "ByteLevel"},
+    {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}},
+      {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<e>", "type_id": 0}}], "pair": [],
+     "special_tokens": {"<s>": {"id": "<s>", "ids": [260], "tokens": ["<s>"]},
+                        "<e>": {"id": "<e>", "ids": [261, 3], "tokens": ["<t>", "x"]}}}]})";
+  std::string json = replaced(smallTokenizerJson(), R"("post_processor": null)", post);
+  TokenizerModel model = llvm::cantFail(readTokenizerJson(json, "small", kSmallVocabSize));
+  EXPECT_EQ(model.prefix, std::vector<uint32_t>({260}));
+  EXPECT_EQ(model.suffix, std::vector<uint32_t>({261, 3}));
+  auto message = [&](const std::string &from, const std::string &to) {
+    return messageFor(R"("post_processor": null)", replaced(post, from, to));
+  };
+  EXPECT_TRUE(
+      has(message(R"("Sequence": {"id": "A")", R"("Sequence": {"id": "B")"), "processors[1].single[1]: expected"));
+  EXPECT_TRUE(has(message(R"("ids": [260])", R"("ids": [263])"), "expected ids below 263 for '<s>', but found 263"));
+  EXPECT_TRUE(has(message(R"("<e>": {"id")", R"("<f>": {"id")"), "expected '<e>' in special_tokens"));
+  EXPECT_TRUE(has(message(R"({"Sequence": {"id": "A", "type_id": 0}}, )", ""), "expected the Sequence A in it"));
+  EXPECT_TRUE(has(message(R"({"type": "ByteLevel"})", R"({"type": "Sequence"})"), "processors[0]: expected null"));
 }
