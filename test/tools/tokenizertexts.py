@@ -3,8 +3,8 @@
 """Texts for the tests of tokenizers: the same on every machine and with every version of Python.
 
 All scripts, emoji with modifiers, numbers, mixed white space, combining marks, very long words, and special tokens
-spelled in the text. Code points whose properties changed after Unicode 9 are left out: the reference has older and newer
-tables than this program. Usage: tokenizertexts.py [COUNT] prints the texts as lines of JSON.
+spelled in the text. Code points whose properties changed after Unicode 9 are left out: the reference has older and
+newer tables than this program. Usage: tokenizertexts.py [COUNT] prints the texts as lines of JSON.
 """
 import json
 import sys
@@ -42,9 +42,10 @@ SCRIPTS = [
     (0x11103, 0x11134), (0x11183, 0x111C4), (0x12000, 0x12399), (0x13000, 0x1342E), (0x14400, 0x14646),
     (0x16800, 0x16A38), (0x16F00, 0x16F44), (0x17000, 0x187EC), (0x1D400, 0x1D454), (0x1D538, 0x1D539),
     (0x1E800, 0x1E8C4), (0x1E900, 0x1E94A), (0x20000, 0x2A6D6), (0x2F800, 0x2FA1D)]
-SYMBOLS = [(0x21, 0x2F), (0x3A, 0x40), (0x5B, 0x60), (0x7B, 0x7E), (0xA1, 0xA9), (0xAB, 0xB1), (0xB4, 0xB4), (0xB6, 0xB8),
-           (0x2010, 0x2027), (0x2030, 0x205E), (0x20A0, 0x20BE), (0x2190, 0x23FA), (0x2500, 0x27BF), (0x2900, 0x2B4F),
-           (0x3001, 0x3004), (0x3008, 0x3020), (0xFF01, 0xFF0F), (0x1F300, 0x1F5FF), (0xE000, 0xE010), (0x0, 0x8),
+SYMBOLS = [(0x21, 0x2F), (0x3A, 0x40), (0x5B, 0x60), (0x7B, 0x7E), (0xA1, 0xA9), (0xAB, 0xB1), (0xB4, 0xB4),
+           (0xB6, 0xB8), (0x2010, 0x2027), (0x2030, 0x205E), (0x20A0, 0x20BE), (0x2190, 0x23FA), (0x2500, 0x27BF),
+           (0x2900, 0x2B4F), (0x3001, 0x3004), (0x3008, 0x3020), (0xFF01, 0xFF0F),
+           (0x1F300, 0x1F5FF), (0xE000, 0xE010), (0x0, 0x8),
            (0xE, 0x1F), (0x7F, 0x84), (0xFFF9, 0xFFFD)]
 NUMBERS = [(0x30, 0x39), (0x30, 0x39), (0x30, 0x39), (0xB2, 0xB3), (0xB9, 0xB9), (0xBC, 0xBE), (0x660, 0x669),
            (0x966, 0x96F), (0x9E6, 0x9EF), (0xE50, 0xE59), (0xF20, 0xF33), (0x2070, 0x2070), (0x2150, 0x2188),
@@ -72,8 +73,9 @@ WORDS = ("the of and to in is that it was for on are as with his they be at one 
          "go come did my sound no most number who over know water than call first people may down side been now find "
          "Straße naïve café Zoë façade jalapeño Ångström crème smörgåsbord").split()
 PIECES = ["'s", "'S", "'re", "'VE", "'ll", "'d", "'m", "'t", "'\u017F", "don't", "I'll", "WE'RE", "it's", "o'clock",
-          "...", "?!", "--", " - ", ", ", ". ", "; ", "\n", "\n\n", "\r\n", "\t", "    ", "e.g.", "http://a.b/c?d=e&f#g",
-          "x_y", "camelCase", "__init__", "a=b;", "{\n    \"k\": [1, 2.5e-3, null]\n}", "for (i = 0; i < n; ++i) {",
+          "...", "?!", "--", " - ", ", ", ". ", "; ", "\n", "\n\n", "\r\n", "\t", "    ", "e.g.",
+          "http://a.b/c?d=e&f#g", "x_y", "camelCase", "__init__", "a=b;", "{\n    \"k\": [1, 2.5e-3, null]\n}",
+          "for (i = 0; i < n; ++i) {",
           "\\u00e9", "$100,000.00", "50%", "C++", "#include <x>", "a@b.cd", "===", "***", "//", "<!-- -->", "\u2026",
           "\u201Cquoted\u201D", "\u2019s", "\u00A0", "\u200B", "\uFEFF", "a\u0301b", "\u1E9B\u0323", "\u212B", "\uFB01"]
 
@@ -118,15 +120,17 @@ def numbers(source):
     if kind == 1:
         return source.codes(NUMBERS, 1, 8)
     if kind == 2:
-        return source.of([" ", "", "-", "$"]) + source.codes([(0x30, 0x39)], 1, 4) + source.of([".", ",", ":", "/", " "]) \
-            + source.codes([(0x30, 0x39)], 1, 6) + source.of(["%", "th", "kg", "", "e10", " "])
+        return source.of([" ", "", "-", "$"]) + source.codes([(0x30, 0x39)], 1, 4) \
+            + source.of([".", ",", ":", "/", " "]) + source.codes([(0x30, 0x39)], 1, 6) \
+            + source.of(["%", "th", "kg", "", "e10", " "])
     return source.of(WORDS) + source.codes([(0x30, 0x39)], 1, 3) + source.of(WORDS)
 
 
 def marks(source):
     text = ""
     for _ in range(source.between(1, 5)):
-        text += source.code(source.of([[(0x41, 0x5A)], [(0x61, 0x7A)], SCRIPTS, SYMBOLS, [(0x1100, 0x11FF)], [(0x20, 0x20)]]))
+        text += source.code(source.of([[(0x41, 0x5A)], [(0x61, 0x7A)], SCRIPTS, SYMBOLS, [(0x1100, 0x11FF)],
+                                       [(0x20, 0x20)]]))
         text += source.codes(MARKS, 0, source.of([1, 2, 3, 6]))
     return text
 

@@ -77,7 +77,8 @@ def train():
     llama3 = make(split(LLAMA3), False, ignore_merges=True)
     llama3.add_special_tokens(special("<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|eot_id|>"))
     begin = llama3.token_to_id("<|begin_of_text|>")
-    llama3.post_processor = processors.TemplateProcessing("<|begin_of_text|> $A", special_tokens=[("<|begin_of_text|>", begin)])
+    llama3.post_processor = processors.TemplateProcessing("<|begin_of_text|> $A",
+                                                          special_tokens=[("<|begin_of_text|>", begin)])
     save("small-llama3", llama3, ["\u0120because", "999", "\u0120\u0120\u0120", "Hello", "\u0120number", "ka"])
 
     digits = pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True),
@@ -89,8 +90,8 @@ def train():
     neox = make(pre_tokenizers.ByteLevel(add_prefix_space=False), True)
     neox.add_special_tokens(special("<|endoftext|>", "|||EMAIL_ADDRESS|||"))
     neox.add_tokens([AddedToken(" " * n, normalized=True, special=False) for n in (8, 5, 3)])
-    neox.add_tokens([AddedToken("<norm>", normalized=True, special=False), AddedToken("the", normalized=True, special=False,
-                                                                                   single_word=True)])
+    neox.add_tokens([AddedToken("<norm>", normalized=True, special=False),
+                     AddedToken("the", normalized=True, special=False, single_word=True)])
     neox.add_tokens(plain("<word>", single_word=True) + plain("<left>", lstrip=True) + plain("<right>", rstrip=True))
     neox.add_tokens(plain("<|eot_id|>", lstrip=True, rstrip=True) + plain("um", single_word=True))
     save("small-neox", neox)
