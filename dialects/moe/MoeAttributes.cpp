@@ -58,8 +58,8 @@ LogicalResult ActAttr::verify(function_ref<InFlightDiagnostic()> emitError, int6
 LogicalResult SourceAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringAttr dtype,
                                  ArrayRef<int64_t> files, ArrayRef<int64_t> offsets, StringAttr) {
   StringRef name = dtype.getValue();
-  if (name != "f32" && name != "f16" && name != "bf16")
-    return emitError() << "expects dtype f32, f16 or bf16, but got " << name;
+  if (!llvm::is_contained({"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q6_k"}, name))
+    return emitError() << "expects dtype f32, f16, bf16, q8_0, q4_0, q4_1 or q6_k, but got " << name;
   if (files.empty() || files.size() != offsets.size())
     return emitError() << "expects one file for each offset, but got " << files.size() << " files and "
                        << offsets.size() << " offsets";

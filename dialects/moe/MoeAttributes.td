@@ -60,7 +60,8 @@ def Moe_SourceAttr : Moe_Attr<"Source", "source"> {
   let description = [{
     The weight's values in one piece, or in one piece for each index of its first axis. Piece i starts at byte
     `offsets[i]` of file `files[i]`, an index into the module attribute `moe.files`, and is dense row-major `dtype`. `name` is what the
-    checkpoint calls the tensor, with `{}` for the piece's number; messages use it.
+    checkpoint calls the tensor, with `{}` for the piece's number; messages use it. `dtype` is f32, f16, bf16, or a block
+    type of gguf files: q8_0, q4_0, q4_1, q6_k (docs/gguf.md).
 
     An entry of `moe.files` is `{path, size, hash}`. With a `kind` beside them no such file exists: `"random:SEED"` says
     that the values are a function of the seed, `name` and their index (docs/synthetic-models.md).

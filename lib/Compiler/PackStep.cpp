@@ -107,10 +107,11 @@ llvm::Error PackPlanner::setSource(llvm::Expected<size_t> tensor, moe::WeightOp 
   if (!tensor)
     return tensor.takeError();
   moe::SourceAttr attribute = weight.getSource();
-  TensorType type = llvm::StringSwitch<TensorType>(attribute.getDtype().getValue())
-                        .Case("f32", TensorType::F32)
-                        .Case("f16", TensorType::F16)
-                        .Default(TensorType::BF16);
+  std::optional<TensorType> type = parseTensorType(attribute.getDtype().getValue().upper());
+  std::optional<uint64_t> pieceBytes = type ? tensorTypeBytes(*type, uint64_t(rows) * uint64_t(cols)) : std::nullopt;
+  if (!pieceBytes)
+    return fault("'" + weight.getSymName() + "' has values of type " + attribute.getDtype().getValue() +
+                 ", expects one that holds rows of " + llvm::Twine(cols));
   bool isOnePiece = attribute.getOffsets().size() == 1;
   int64_t index = isOnePiece ? 0 : piece;
   int64_t file = attribute.getFiles()[index];
@@ -122,8 +123,8 @@ llvm::Error PackPlanner::setSource(llvm::Expected<size_t> tensor, moe::WeightOp 
   // Generated tensors have offsets of their own.
   offset = origin.file ? offset : 0;
   if (isOnePiece)
-    offset += static_cast<uint64_t>(piece) * rows * cols * (type == TensorType::F32 ? 4 : 2);
-  WeightSource values{origin.file.get(), type, offset, uint64_t(rows), uint64_t(cols)};
+    offset += static_cast<uint64_t>(piece) * *pieceBytes;
+  WeightSource values{origin.file.get(), *type, offset, uint64_t(rows), uint64_t(cols)};
   if (!origin.file)
     values.random = RandomTensor::ofRank(origin.seed, weight.getLabel(isOnePiece ? -1 : piece),
                                          weight.getTensorType().getRank(), cols);

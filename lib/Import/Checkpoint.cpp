@@ -4,6 +4,7 @@
 #include "lib/Import/Checkpoint.h"
 
 #include "lib/Import/CheckpointFolder.h"
+#include "lib/Import/GgufModel.h"
 #include "lib/Import/Safetensors.h"
 #include "lib/Support/Fault.h"
 
@@ -44,6 +45,10 @@ Expected<Digest128> Checkpoint::fileHash(uint32_t fileIndex) const {
   std::optional<Digest128> &known = hashes[fileIndex];
   if (!known && parseRandomKind(fileList[fileIndex].kind))
     hashRandomFiles();
+  // A gguf file is listed once for each use.
+  for (size_t i = 0; i < fileList.size() && !known; ++i)
+    if (fileList[i].path == fileList[fileIndex].path)
+      known = hashes[i];
   if (!known) {
     Expected<Digest128> hash = hashFile(fileList[fileIndex].path);
     if (!hash)
@@ -71,10 +76,10 @@ Error Checkpoint::setConfig(StringRef name, Expected<Json> json) {
   return Error::success();
 }
 
-Error Checkpoint::setGeneration(Expected<Json> json) {
+Error Checkpoint::setGeneration(Expected<Json> json, StringRef name) {
   if (!json)
     return json.takeError();
-  return parseGenerationConfig(JsonCursor(kGenerationFile, *json), modelConfig).moveInto(generationConfig);
+  return parseGenerationConfig(JsonCursor(name, *json), modelConfig).moveInto(generationConfig);
 }
 
 Error Checkpoint::readConfigs(llvm::ArrayRef<std::string> names) {
@@ -209,6 +214,8 @@ Error Checkpoint::resolveTiedHead() {
 }
 
 Expected<Checkpoint> Checkpoint::open(StringRef folder, bool isStrict) {
+  if (isGgufFile(folder))
+    return openGguf(folder, isStrict);
   Expected<std::vector<std::string>> names = listCheckpointFolder(folder);
   if (!names)
     return names.takeError();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A checked Hugging Face checkpoint folder: config, sampling defaults, and where every tensor stands. No weights are
-/// read. Part of the import step.
+/// A checked Hugging Face checkpoint folder or gguf file: config, sampling defaults, and where every tensor stands. No
+/// weights are read. Part of the import step.
 #ifndef LIB_IMPORT_CHECKPOINT_H
 #define LIB_IMPORT_CHECKPOINT_H
 
@@ -40,7 +40,7 @@ struct RandomModel {
 /// Threads: `fileHash` remembers what it computed and belongs to one thread; the rest is read only.
 class Checkpoint {
 public:
-  /// Opens and checks everything but the values of the weights and the tokenizer.
+  /// Opens and checks everything but the values of the weights and the tokenizer. `folder` may be a gguf file.
   ///
   /// Errors: see CheckpointFolder.h, ModelConfig.h, GenerationConfig.h, Safetensors.h, TensorTable.h; a missing shard;
   ///         an index that contradicts its shards; a tensor in two shards; no tokenizer.json; with `isStrict` the first
@@ -75,11 +75,12 @@ private:
 
   explicit Checkpoint(llvm::StringRef folder) : root(folder.str()) {}
 
+  static llvm::Expected<Checkpoint> openGguf(llvm::StringRef path, bool isStrict);
   std::string pathOf(llvm::StringRef name) const;
   llvm::Expected<uint32_t> addFile(llvm::StringRef name);
   llvm::Expected<Json> readJson(llvm::StringRef name);
   llvm::Error setConfig(llvm::StringRef name, llvm::Expected<Json> json);
-  llvm::Error setGeneration(llvm::Expected<Json> json);
+  llvm::Error setGeneration(llvm::Expected<Json> json, llvm::StringRef name = kGenerationFile);
   llvm::Error readConfigs(llvm::ArrayRef<std::string> names);
   llvm::Error parseConfigs(const RandomModel &model);
   llvm::Error addTokenizer(const RandomModel &model);

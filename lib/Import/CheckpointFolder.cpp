@@ -19,7 +19,7 @@ namespace {
 
 constexpr llvm::StringLiteral kInstead =
     "download the bf16 safetensors checkpoint of the model (a folder with config.json, tokenizer.json and "
-    "model.safetensors or its shards)";
+    "model.safetensors or its shards), or a gguf file";
 
 Error refuseFile(StringRef path) { return fault("'" + path + "' is a file, expects a folder; " + kInstead); }
 
@@ -37,8 +37,6 @@ template <typename Test> StringRef firstOf(llvm::ArrayRef<std::string> names, Te
 } // namespace
 
 Expected<std::vector<std::string>> listCheckpointFolder(StringRef path) {
-  if (path.ends_with_insensitive(".gguf"))
-    return fault("'" + path + "' is a gguf file, which is not supported yet; " + kInstead);
   llvm::sys::fs::file_status status;
   if (std::error_code code = llvm::sys::fs::status(path, status))
     return fault("model '" + path + "' cannot be opened: " + code.message() + "; expects a checkpoint folder");
@@ -68,7 +66,7 @@ Error refuseWithoutSafetensors(StringRef path, llvm::ArrayRef<std::string> names
     bool (*test)(StringRef name);
   };
   constexpr Kind kKinds[] = {
-      {"gguf files are not supported yet", [](StringRef n) { return n.ends_with_insensitive(".gguf"); }},
+      {"give the gguf file itself", [](StringRef n) { return n.ends_with_insensitive(".gguf"); }},
       {"original consolidated weights are not supported", [](StringRef n) { return n.starts_with("consolidated."); }},
       {"PyTorch pickle files are not read",
        [](StringRef n) { return n.ends_with(".bin") || n.ends_with(".pth") || n.ends_with(".pt"); }},

@@ -14,7 +14,7 @@ namespace moec {
 
 /// Lists the names in a checkpoint folder, sorted.
 ///
-/// Errors: the path does not exist, is a .gguf or another file, is no folder, has no config.json, or holds a download
+/// Errors: the path does not exist, is a file, is no folder, has no config.json, or holds a download
 ///         that has not ended; the message says what to download instead.
 llvm::Expected<std::vector<std::string>> listCheckpointFolder(llvm::StringRef path);
 

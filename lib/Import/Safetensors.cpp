@@ -75,7 +75,7 @@ Expected<SafetensorsEntry> readEntry(llvm::StringRef name, const JsonCursor &jso
   if (!typeName)
     return typeName.takeError();
   std::optional<TensorType> type = parseTensorType(*typeName);
-  if (!type)
+  if (!type || isBlockType(*type))
     return refuse("has the unknown dtype '" + *typeName + "', expects F32, F16 or BF16");
   Expected<std::vector<uint64_t>> shape = readShape(json);
   if (!shape)
@@ -85,7 +85,7 @@ Expected<SafetensorsEntry> readEntry(llvm::StringRef name, const JsonCursor &jso
     return offsets.takeError();
   auto [begin, end] = *offsets;
   std::optional<uint64_t> count = checkedProduct(*shape);
-  std::optional<uint64_t> bytes = count ? checkedMul(*count, tensorTypeBytes(*type)) : std::nullopt;
+  std::optional<uint64_t> bytes = count ? tensorTypeBytes(*type, *count) : std::nullopt;
   if (!bytes)
     return refuse("has the shape " + formatShape(*shape) + ", which is 2^64 bytes or more");
   if (begin > end || end - begin != *bytes)

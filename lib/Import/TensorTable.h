@@ -20,6 +20,8 @@ struct CheckpointTensor {
   uint32_t fileIndex; // into Checkpoint::files()
   uint64_t offsetBytes;
   uint64_t sizeBytes;
+  /// Not 0: in each head of so many rows, row i of the model stands at 2i and row i + half at 2i + 1.
+  uint64_t pairedRows = 0;
 };
 
 /// Calls `visit` for every tensor that the model needs, in the order of computation; stops at the first error.

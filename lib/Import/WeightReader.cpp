@@ -3,6 +3,7 @@
 /// Reading and conversion of weights.
 #include "lib/Import/WeightReader.h"
 
+#include "lib/Import/BlockTypes.h"
 #include "lib/Support/CheckedMath.h"
 #include "lib/Support/Fault.h"
 #include "lib/Support/Half.h"
@@ -33,9 +34,12 @@ void convert(TensorType type, const uint8_t *bytes, llvm::MutableArrayRef<float>
     for (size_t i = 0; i < out.size(); ++i)
       out[i] = f16ToF32(endian::read16le(bytes + 2 * i));
     return;
-  default: // BF16: readWeightRows lets no other type through
+  case TensorType::BF16:
     for (size_t i = 0; i < out.size(); ++i)
       out[i] = bf16ToF32(endian::read16le(bytes + 2 * i));
+    return;
+  default: // readWeightRows lets no other types through
+    dequantizeBlocks(type, bytes, out);
     return;
   }
 }
@@ -51,33 +55,37 @@ Error readWeightRows(const WeightSource &source, uint64_t firstRow, uint64_t num
   const std::string path = source.random ? "generated weights" : source.file->path();
   if (!isWeightType(source.type))
     return fault("'" + path + "': cannot read weights of dtype " + tensorTypeName(source.type) +
-                 ", expects F32, F16 or BF16");
+                 ", expects F32, F16, BF16, Q8_0, Q4_0, Q4_1 or Q6_K");
+  TypeBlock block = tensorTypeBlock(source.type);
+  if (source.numColumns % block.values)
+    return fault("'" + path + "': a weight of " + Twine(source.numColumns) + " columns is not in whole blocks of " +
+                 Twine(block.values) + " values (" + tensorTypeName(source.type) + ")");
   std::optional<uint64_t> end = checkedAdd(firstRow, numRows);
   if (!end || *end > source.numRows)
     return fault("'" + path + "': rows " + Twine(firstRow) + " and " + Twine(numRows) +
                  " more are outside a weight of " + Twine(source.numRows) + " rows");
-  uint64_t elementBytes = tensorTypeBytes(source.type);
   std::optional<uint64_t> first = checkedMul(firstRow, source.numColumns);
   std::optional<uint64_t> count = checkedMul(numRows, source.numColumns);
-  std::optional<uint64_t> skipped = first ? checkedMul(*first, elementBytes) : std::nullopt;
+  std::optional<uint64_t> skipped = first ? tensorTypeBytes(source.type, *first) : std::nullopt;
+  std::optional<uint64_t> size = count ? tensorTypeBytes(source.type, *count) : std::nullopt;
   std::optional<uint64_t> begin = skipped ? checkedAdd(source.offsetBytes, *skipped) : std::nullopt;
-  if (!count || !begin)
+  if (!size || !begin)
     return fault("'" + path + "': a weight of " + Twine(source.numRows) + " x " + Twine(source.numColumns) +
                  " values at " + Twine(source.offsetBytes) + " is 2^64 bytes or more");
   if (*count != out.size())
     return fault("'" + path + "': " + Twine(*count) + " values do not fit " + Twine(out.size()));
   if (source.random) {
-    source.random->values(randomTypeOf(source.type), *begin / elementBytes, out);
+    source.random->values(randomTypeOf(source.type), *begin / block.bytes, out);
     return Error::success();
   }
-  std::vector<uint8_t> piece(static_cast<size_t>(std::min<uint64_t>(kPieceBytes, *count * elementBytes)));
-  for (uint64_t done = 0; done < *count;) {
-    uint64_t values = std::min<uint64_t>(*count - done, kPieceBytes / elementBytes);
-    llvm::MutableArrayRef<uint8_t> bytes = llvm::MutableArrayRef(piece).take_front(values * elementBytes);
-    if (Error error = source.file->read(*begin + done * elementBytes, bytes))
+  std::vector<uint8_t> piece(static_cast<size_t>(std::min<uint64_t>(kPieceBytes / block.bytes * block.bytes, *size)));
+  for (uint64_t done = 0; done < *size;) {
+    uint64_t bytes = std::min<uint64_t>(*size - done, piece.size());
+    if (Error error = source.file->read(*begin + done, llvm::MutableArrayRef(piece).take_front(bytes)))
       return error;
-    convert(source.type, bytes.data(), out.slice(done, values));
-    done += values;
+    convert(source.type, piece.data(),
+            out.slice(done / block.bytes * block.values, bytes / block.bytes * block.values));
+    done += bytes;
   }
   return Error::success();
 }
@@ -88,8 +96,9 @@ llvm::Expected<std::vector<float>> readWeight(llvm::StringRef path, TensorType t
   if (!file)
     return file.takeError();
   std::optional<uint64_t> count = checkedMul(numRows, numColumns);
-  // The file must hold them, so a broken size cannot ask for more memory than the file has bytes.
-  if (!count || *count > file->sizeBytes())
+  std::optional<uint64_t> size = count ? tensorTypeBytes(type, *count) : std::nullopt;
+  // The file must hold them, so a broken size cannot ask for much more memory than the file has bytes.
+  if (!size || *size > file->sizeBytes())
     return fault("'" + path + "' has " + Twine(file->sizeBytes()) + " bytes, too few for " + Twine(numRows) + " x " +
                  Twine(numColumns) + " values");
   std::vector<float> values(static_cast<size_t>(*count));

@@ -13,18 +13,20 @@ namespace moec {
 /// A matrix [numRows, numColumns] in a file, or generated. A vector is one row.
 struct WeightSource {
   const RandomAccessFile *file; // null where `random` is there
-  TensorType type;              // F32, F16 or BF16
+  TensorType type;              // isWeightType
   uint64_t offsetBytes;         // in the file, or of the matrix in the generated tensor
   uint64_t numRows;
   uint64_t numColumns;
   std::optional<RandomTensor> random = std::nullopt;
 };
 
-/// Reads rows [firstRow, firstRow + numRows) into `out` [numRows, numColumns]; every conversion is exact.
+/// Reads rows [firstRow, firstRow + numRows) into `out` [numRows, numColumns]. Conversions of F32, F16 and BF16 are
+/// exact; those of block types round as BlockTypes.h says.
 ///
 /// Memory: one buffer of at most 1 MiB on top of `out`.
 /// Threads: re-entrant; one source may be read by several threads.
-/// Errors: rows beyond the matrix, a type that is no weight type, a wrong size of `out`, a failed read.
+/// Errors: rows beyond the matrix, a type that is no weight type, rows that are not whole blocks, a wrong size of
+/// `out`, a failed read.
 llvm::Error readWeightRows(const WeightSource &source, uint64_t firstRow, uint64_t numRows,
                            llvm::MutableArrayRef<float> out);
 

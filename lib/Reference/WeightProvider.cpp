@@ -72,7 +72,8 @@ llvm::Expected<std::vector<float>> FileWeightProvider::readValues(moe::WeightOp 
   if (file >= files.size())
     return fault("'" + weight.getSymName() + "' lies in file " + llvm::Twine(file) + ", but 'moe.files' has " +
                  llvm::Twine(files.size()));
-  std::optional<uint64_t> size = checkedProduct({uint64_t(rows), uint64_t(columns), tensorTypeBytes(*type)});
+  std::optional<uint64_t> count = checkedMul(uint64_t(rows), uint64_t(columns));
+  std::optional<uint64_t> size = count ? tensorTypeBytes(*type, *count) : std::nullopt;
   std::optional<uint64_t> skipped = size && isWhole ? checkedMul(*size, expert) : std::optional<uint64_t>(0);
   std::optional<uint64_t> begin = skipped ? checkedAdd(*skipped, offset) : std::nullopt;
   std::optional<uint64_t> end = size && begin ? checkedAdd(*begin, *size) : std::nullopt;

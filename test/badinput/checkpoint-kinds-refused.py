@@ -13,15 +13,9 @@ for method in ("awq", "gptq", "fp8", "compressed-tensors", "bitsandbytes"):
         expect_error(compile_broken(model.folder, folder), method, "download", ("bf16", "safetensors"))
 
 with scratch() as folder:
-    path = os.path.join(folder, "model-Q4_K_M.gguf")
-    with open(path, "wb") as file:
-        file.write(b"GGUF\x03\0\0\0" + bytes(64))
-    expect_error(compile_broken(path, folder), "gguf", "download", "safetensors")
-
-with scratch() as folder:
     model = Checkpoint(folder)
     os.rename(model.weights, model.path("model.gguf"))
-    expect_error(compile_broken(model.folder, folder), "gguf", "download", "safetensors")
+    expect_error(compile_broken(model.folder, folder), "give the gguf file itself")
 
 with scratch() as folder:
     model = Checkpoint(folder)

@@ -12,14 +12,12 @@
 using namespace moec::fuzz;
 
 int main(int argc, char **argv) {
-  const std::map<std::string, void (*)(Bytes)> targets{{"safetensors", fuzzSafetensors},
-                                                       {"config", fuzzConfig},
-                                                       {"tokenizer", fuzzTokenizer},
-                                                       {"pack", fuzzPack},
-                                                       {"module", fuzzModule}};
+  const std::map<std::string, void (*)(Bytes)> targets{
+      {"safetensors", fuzzSafetensors}, {"gguf", fuzzGguf}, {"config", fuzzConfig},
+      {"tokenizer", fuzzTokenizer},     {"pack", fuzzPack}, {"module", fuzzModule}};
   auto target = targets.find(argc > 1 ? argv[1] : "");
   if (target == targets.end()) {
-    std::fprintf(stderr, "usage: fuzz-replay safetensors|config|tokenizer|pack|module FILE...\n");
+    std::fprintf(stderr, "usage: fuzz-replay safetensors|gguf|config|tokenizer|pack|module FILE...\n");
     return 2;
   }
   constexpr uint64_t kMaxBytes = 64u << 20;

@@ -23,7 +23,7 @@ void fuzzSafetensors(Bytes input) {
     if (!isWeightType(entry.type) || entry.shape.size() != 2)
       continue;
     uint64_t rows = entry.shape[0], columns = entry.shape[1];
-    std::vector<float> row(entry.sizeBytes / tensorTypeBytes(entry.type) ? columns : 0);
+    std::vector<float> row(entry.sizeBytes ? columns : 0);
     if (row.empty())
       continue;
     WeightSource source{&file->file(), entry.type, entry.offsetBytes, rows, columns};

@@ -18,6 +18,8 @@ using Bytes = llvm::ArrayRef<uint8_t>;
 
 /// A safetensors file: its header, and the values of its first weights.
 void fuzzSafetensors(Bytes input);
+/// A gguf file: its header, its translation into a config, and the values of its weights.
+void fuzzGguf(Bytes input);
 /// config.json; if it is of a small model, also the graph builder. Behind a byte 0: generation_config.json.
 void fuzzConfig(Bytes input);
 /// tokenizer.json; what it gives is opened, and text is tokenized and decoded. Behind a byte 0: that text. An input

@@ -7,7 +7,7 @@ import os
 from moectest import BUILD, SOURCE, check, execute
 
 FUZZ = os.path.join(SOURCE, "test", "fuzz")
-for target in ("safetensors", "config", "tokenizer", "pack", "module"):
+for target in ("safetensors", "gguf", "config", "tokenizer", "pack", "module"):
     files = sorted(glob.glob(os.path.join(FUZZ, "c*", target, "*")))
     check(files, f"no seeds for {target}")
     execute([os.path.join(BUILD, "test", "unit", "fuzz-replay"), target, *files])

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fuzzes one reader with libFuzzer under AddressSanitizer and UBSan.
 # Usage: tools/dev/fuzz.sh TARGET [--seconds N] [--runs N] [FILE..]
-#   TARGET       safetensors, config, tokenizer, pack or module
+#   TARGET       safetensors, gguf, config, tokenizer, pack or module
 #   --seconds N  stop after N seconds (60)
 #   --runs N     stop after N inputs (no limit)
 #   FILE..       run these files once each, instead of searching
@@ -16,7 +16,7 @@ usage() { sed -n '4,10p' "${BASH_SOURCE[0]}" | cut -c3- >&2 && exit 2; }
 
 target=${1:-}
 case "$target" in
-  safetensors | config | tokenizer | pack | module) shift ;;
+  safetensors | gguf | config | tokenizer | pack | module) shift ;;
   *) usage ;;
 esac
 seconds=60 runs=-1 files=()

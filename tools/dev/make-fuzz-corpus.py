@@ -18,6 +18,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "test", "tools"))
+from gguffile import TYPES, gguf, metadata_of  # noqa: E402
 from tinymodel import CONFIG, GENERATION, TinyModel, compact, safetensors, tokenizer  # noqa: E402
 
 CORPUS = os.path.join(ROOT, "test", "fuzz", "corpus")
@@ -40,6 +41,18 @@ def write_simple_seeds():
     write("safetensors", "types", safetensors({"a": ("F16", [2], bytes(4)), "b": ("I64", [], bytes(8)),
                                                "c": ("F8_E4M3", [0, 3], b""), "d": ("BOOL", [1, 1, 1], b"\1")}))
     write("safetensors", "empty", safetensors({}))
+    blocks = {kind: (kind, [2, values], bytes(2 * size)) for kind, (_, values, size) in TYPES.items()}
+    kinds = {"a": ("u8", [1, 2]), "b": ("f64", 0.5), "c": ("str", []), "d": ("i64", -1), "e": True, "f": ("i8", -1)}
+    write("gguf", "types", gguf(kinds, {name: block for name, block in blocks.items() if block[0] != "Q4_K"}))
+    write("gguf", "refused", gguf({"general.alignment": 64}, blocks, alignment=64))
+    for architecture, name in (("qwen3moe", "moe"), ("llama", "dense")):
+        config = CONFIG | {"intermediate_size": 32}
+        if architecture == "llama":
+            config = {key: value for key, value in config.items() if key != "num_experts"}
+        few = {"token_embd.weight": ("F16", [320, 1], bytes(640)), "rope_freqs.weight": ("F32", [8], bytes(32)),
+               "blk.0.attn_q.weight": ("F32", [2, 1], bytes(8)),
+               "blk.0.ffn_up_exps.weight": ("F16", [2, 1, 1], bytes(4))}
+        write("gguf", name, gguf(metadata_of(architecture, config, tokenizer()) | {"general.sampling.top_k": 20}, few))
     write("config", "flat", compact(CONFIG))
     rope = {key: value for key, value in CONFIG.items() if key != "rope_theta"}
     rope |= {"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}, "tie_word_embeddings": True}

@@ -52,7 +52,7 @@ func.func private @state_elem(!moe.state<shape = [32], elem = i8>)
 
 // -----
 
-// expected-error @+1 {{expects dtype f32, f16 or bf16, but got f64}}
+// expected-error @+1 {{expects dtype f32, f16, bf16, q8_0, q4_0, q4_1 or q6_k, but got f64}}
 #source = #moe.source<dtype = "f64", files = [0], offsets = [0]>
 
 // -----

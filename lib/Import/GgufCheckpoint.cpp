@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A checkpoint that is one gguf file.
+#include "lib/Import/Checkpoint.h"
+
+#include "lib/Import/GgufModel.h"
+#include "lib/Support/Fault.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Path.h"
+
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+
+namespace moec {
+
+Expected<Checkpoint> Checkpoint::openGguf(StringRef path, bool isStrict) {
+  std::string name = llvm::sys::path::filename(path).str();
+  Expected<GgufFile> file = GgufFile::open(path, name);
+  if (!file)
+    return file.takeError();
+  Expected<GgufModel> model = translateGguf(*file, name);
+  if (!model)
+    return model.takeError();
+  Checkpoint checkpoint(path);
+  // The same bytes are the weights and the tokenizer (GgufTokenizer.h).
+  for (StringRef use : {StringRef(name), StringRef("tokenizer.json")}) {
+    checkpoint.fileList.push_back({use.str(), path.str(), file->file().sizeBytes(), ""});
+    checkpoint.hashes.emplace_back();
+  }
+  if (Error error = checkpoint.setConfig(name, std::move(model->config)))
+    return std::move(error);
+  if (Error error = checkpoint.setGeneration(std::move(model->generation), name))
+    return std::move(error);
+  checkpoint.tensorList = std::move(model->tensors);
+  checkpoint.warningList = std::move(model->warnings);
+  if (Error error = checkpoint.sortTensors())
+    return std::move(error);
+  if (Error error = checkTensors(checkpoint.modelConfig, checkpoint.tensorList, checkpoint.warningList))
+    return std::move(error);
+  if (isStrict && !checkpoint.warningList.empty())
+    return fault(checkpoint.warningList.front() + "; refused by --strict");
+  return std::move(checkpoint);
+}
+
+} // namespace moec

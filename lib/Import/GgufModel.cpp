@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Translation of gguf metadata and tensor names.
+#include "lib/Import/GgufModel.h"
+
+#include "lib/Import/WeightReader.h"
+#include "lib/Support/Fault.h"
+#include "lib/Support/JsonCursor.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <cmath>
+#include <numbers>
+
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+using llvm::Twine;
+
+namespace moec {
+
+namespace {
+
+/// An architecture that is read.
+struct Architecture {
+  llvm::StringLiteral name;      // general.architecture
+  llvm::StringLiteral modelType; // config.json: model_type
+  bool hasExperts;
+  bool hasPairedRows; // Q and K stand as for a rotation of neighbours
+};
+
+constexpr Architecture kArchitectures[] = {
+    {"llama", "llama", false, true}, {"qwen3", "qwen3", false, false}, {"qwen3moe", "qwen3_moe", true, false}};
+
+/// A key below that of the architecture, and what config.json calls it.
+struct Key {
+  llvm::StringLiteral gguf, config;
+  bool isRequired;
+};
+
+constexpr Key kKeys[] = {{"block_count", "num_hidden_layers", true},
+                         {"context_length", "max_position_embeddings", true},
+                         {"embedding_length", "hidden_size", true},
+                         {"attention.head_count", "num_attention_heads", true},
+                         {"attention.layer_norm_rms_epsilon", "rms_norm_eps", true},
+                         {"attention.key_length", "head_dim", false},
+                         {"vocab_size", "vocab_size", false}};
+constexpr Key kDenseKeys[] = {{"feed_forward_length", "intermediate_size", true}};
+constexpr Key kExpertKeys[] = {{"expert_count", "num_experts", true},
+                               {"expert_used_count", "num_experts_per_tok", true},
+                               {"expert_feed_forward_length", "moe_intermediate_size", true}};
+
+// Keys that are looked at one by one, or say nothing about what is computed.
+constexpr llvm::StringLiteral kOtherKeys[] = {
+    "attention.head_count_kv", "attention.value_length", "rope.freq_base",      "rope.dimension_count",
+    "feed_forward_length",     "rope.scaling.type",      "rope.scaling.factor", "rope.scaling.original_context_length",
+    "rope.scaling.finetuned",  "expert_count",           "expert_used_count"};
+
+/// Tensors by the part of the name between the layer and `.weight`.
+struct Tensor {
+  llvm::StringLiteral gguf, model;
+};
+constexpr Tensor kGlobals[] = {
+    {"token_embd", "model.embed_tokens"}, {"output_norm", "model.norm"}, {"output", "lm_head"}};
+constexpr Tensor kLayerTensors[] = {{"attn_norm", "input_layernorm"},    {"attn_q", "self_attn.q_proj"},
+                                    {"attn_k", "self_attn.k_proj"},      {"attn_v", "self_attn.v_proj"},
+                                    {"attn_output", "self_attn.o_proj"}, {"attn_q_norm", "self_attn.q_norm"},
+                                    {"attn_k_norm", "self_attn.k_norm"}, {"ffn_norm", "post_attention_layernorm"},
+                                    {"ffn_gate", "mlp.gate_proj"},       {"ffn_up", "mlp.up_proj"},
+                                    {"ffn_down", "mlp.down_proj"},       {"ffn_gate_inp", "mlp.gate"}};
+constexpr Tensor kExpertTensors[] = {
+    {"ffn_gate_exps", "gate_proj"}, {"ffn_up_exps", "up_proj"}, {"ffn_down_exps", "down_proj"}};
+constexpr llvm::StringLiteral kRopeFactors = "rope_freqs.weight";
+
+// Tokens that end an answer in the families that llama.cpp knows, where no key says so.
+constexpr llvm::StringLiteral kStopTexts[] = {"<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>",
+                                              "<|end_of_text|>"};
+
+template <size_t N> StringRef lookUp(const Tensor (&table)[N], StringRef name) {
+  auto at = llvm::find_if(table, [&](const Tensor &tensor) { return tensor.gguf == name; });
+  return at == std::end(table) ? StringRef() : StringRef(at->model);
+}
+
+class Translator {
+public:
+  Translator(const GgufFile &file, StringRef name) : file(file), name(name), root(name, file.metadata()) {}
+
+  Expected<GgufModel> run();
+
+private:
+  Error chooseArchitecture();
+  Error refuseVariants();
+  Error setConfig();
+  Error setKeys(llvm::ArrayRef<Key> keys);
+  Error setRope();
+  Error setRopeFactors(const GgufTensor &tensor);
+  void setGeneration();
+  void warnOfUnknownKeys();
+  Error addTensors();
+  Error addTensor(const GgufTensor &tensor);
+  Error addExperts(const GgufTensor &tensor, const Twine &layer, StringRef matrix);
+
+  std::string keyOf(StringRef suffix) const { return (architecture->name + "." + suffix).str(); }
+  std::optional<JsonCursor> find(StringRef suffix) const { return root.find(keyOf(suffix)); }
+  uint64_t numberOr(StringRef suffix, uint64_t absent) const {
+    std::optional<JsonCursor> at = find(suffix);
+    return at ? at->json().asUint64().value_or(absent) : absent;
+  }
+  const GgufTensor *findTensor(StringRef tensor) const {
+    auto at = llvm::find_if(file.tensors(), [&](const GgufTensor &entry) { return entry.name == tensor; });
+    return at == file.tensors().end() ? nullptr : &*at;
+  }
+  uint64_t headSize() const;
+
+  const GgufFile &file;
+  StringRef name;
+  JsonCursor root;
+  const Architecture *architecture = nullptr;
+  JsonObject config;
+  GgufModel model;
+};
+
+} // namespace
+
+Error Translator::chooseArchitecture() {
+  Expected<JsonCursor> field = root.at("general.architecture");
+  if (!field)
+    return field.takeError();
+  Expected<std::string> found = field->string();
+  if (!found)
+    return found.takeError();
+  architecture = llvm::find_if(kArchitectures, [&](const Architecture &known) { return known.name == *found; });
+  if (architecture != std::end(kArchitectures))
+    return Error::success();
+  std::string names;
+  for (const Architecture &known : kArchitectures)
+    names += (names.empty() ? "" : ", ") + known.name.str();
+  return field->complain("is '" + *found + "', which is not read from gguf files; read are: " + names +
+                         "; take the safetensors checkpoint of the model if its model_type is supported");
+}
+
+/// What the architecture's name allows and the graph does not have.
+Error Translator::refuseVariants() {
+  if (std::optional<JsonCursor> count = root.find("split.count"); count && count->json().asInt64() != 1)
+    return count->complain("is " + count->json().describe() +
+                           ": the model is in several files, which is not supported; join them by llama.cpp's "
+                           "`llama-gguf-split --merge`");
+  if (std::optional<JsonCursor> count = find("expert_count");
+      count && !architecture->hasExperts && count->json().asInt64() != 0)
+    return count->wrong("0: experts of the architecture " + architecture->name + " (Mixtral) are not supported");
+  std::optional<JsonCursor> keys = find("attention.key_length"), values = find("attention.value_length");
+  if (keys && values && keys->json().asInt64() != values->json().asInt64())
+    return values->wrong("the same as " + keys->jsonPath() + ", which is " + keys->json().describe());
+  if (root.find(keyOf("tensor_data_layout")))
+    return find("tensor_data_layout")
+        ->complain("is there: files of that old layout are not supported; take a newer one");
+  return Error::success();
+}
+
+Error Translator::setKeys(llvm::ArrayRef<Key> keys) {
+  for (const Key &key : keys) {
+    std::optional<JsonCursor> value = find(key.gguf);
+    if (value)
+      config.set(key.config, value->json());
+    else if (key.isRequired)
+      return root.at(keyOf(key.gguf)).takeError();
+  }
+  return Error::success();
+}
+
+uint64_t Translator::headSize() const {
+  uint64_t heads = numberOr("attention.head_count", 1);
+  return numberOr("attention.key_length", numberOr("embedding_length", 0) / std::max<uint64_t>(heads, 1));
+}
+
+Error Translator::setRope() {
+  std::optional<JsonCursor> base = find("rope.freq_base");
+  config.set("rope_theta", base ? base->json() : Json(10000.0)); // what llama.cpp takes without the key
+  uint64_t head = headSize(), rotated = numberOr("rope.dimension_count", head);
+  if (rotated != head && head)
+    config.set("partial_rotary_factor", static_cast<double>(rotated) / static_cast<double>(head));
+  if (std::optional<JsonCursor> kind = find("rope.scaling.type");
+      kind && kind->json().asString() && *kind->json().asString() != "none") {
+    JsonObject scaling;
+    scaling.set("rope_type", kind->json());
+    if (std::optional<JsonCursor> factor = find("rope.scaling.factor"))
+      scaling.set("factor", factor->json());
+    if (std::optional<JsonCursor> length = find("rope.scaling.original_context_length"))
+      scaling.set("original_max_position_embeddings", length->json());
+    config.set("rope_scaling", std::move(scaling));
+  }
+  const GgufTensor *factors = findTensor(kRopeFactors);
+  return factors ? setRopeFactors(*factors) : Error::success();
+}
+
+/// The file has the divisors of the frequencies that Llama 3.1 to 3.3 compute from four numbers, of which only the
+/// factor differs between the models; it is the largest divisor.
+Error Translator::setRopeFactors(const GgufTensor &tensor) {
+  constexpr double kLow = 1, kHigh = 4, kOriginal = 8192, kTolerance = 1e-4;
+  uint64_t count = tensor.shape.size() == 1 ? tensor.shape[0] : 0;
+  auto refuse = [&](const Twine &text) { return fault(name + ": tensor '" + tensor.name + "' " + text); };
+  if (count == 0 || count != headSize() / 2)
+    return refuse("has the shape " + formatShape(tensor.shape) + ", expects [" + Twine(headSize() / 2) + "]");
+  auto values = readWeight(file.file().path(), tensor.type, tensor.offsetBytes, 1, count);
+  if (!values)
+    return values.takeError();
+  double factor = *llvm::max_element(*values), base = config.find("rope_theta")->asDouble().value_or(0);
+  for (uint64_t i = 0; i < count; ++i) {
+    double wave = 2 * std::numbers::pi * std::pow(base, 2.0 * double(i) / double(2 * count));
+    double smooth = (kOriginal / wave - kLow) / (kHigh - kLow);
+    double expected = wave < kOriginal / kHigh  ? 1
+                      : wave > kOriginal / kLow ? factor
+                                                : 1 / ((1 - smooth) / factor + smooth);
+    if (!(std::fabs((*values)[i] - expected) <= kTolerance * expected))
+      return refuse("has " + std::to_string((*values)[i]) + " at " + Twine(i) + ", expects " +
+                    std::to_string(expected) + " as in Llama 3; other scalings of positions are not supported");
+  }
+  JsonObject scaling;
+  scaling.set("rope_type", "llama3").set("factor", factor).set("low_freq_factor", kLow);
+  scaling.set("high_freq_factor", kHigh).set("original_max_position_embeddings", static_cast<int64_t>(kOriginal));
+  config.set("rope_scaling", std::move(scaling));
+  return Error::success();
+}
+
+Error Translator::setConfig() {
+  config.set("model_type", StringRef(architecture->modelType));
+  if (Error error = setKeys(kKeys))
+    return error;
+  if (Error error = architecture->hasExperts ? setKeys(kExpertKeys) : setKeys(kDenseKeys))
+    return error;
+  if (architecture->hasExperts)
+    config.set("norm_topk_prob", true);
+  std::optional<JsonCursor> kvHeads = find("attention.head_count_kv");
+  config.set("num_key_value_heads", kvHeads ? kvHeads->json() : *config.find("num_attention_heads"));
+  if (const GgufTensor *embedding = findTensor("token_embd.weight");
+      embedding && !embedding->shape.empty() && !config.find("vocab_size"))
+    config.set("vocab_size", embedding->shape[0]);
+  config.set("hidden_act", "silu").set("tie_word_embeddings", findTensor("output.weight") == nullptr);
+  config.set("attention_bias", findTensor("blk.0.attn_q.bias") != nullptr);
+  return setRope();
+}
+
+/// Stop ids, and sampling where the file recommends one.
+void Translator::setGeneration() {
+  JsonObject generation;
+  JsonArray stops;
+  auto add = [&](const Json &id) {
+    if (!llvm::any_of(stops, [&](const Json &known) { return known.asUint64() == id.asUint64(); }))
+      stops.push_back(id);
+  };
+  for (StringRef key : {"eos", "eot", "eom"})
+    if (std::optional<JsonCursor> id = root.find(("tokenizer.ggml." + key + "_token_id").str()))
+      add(id->json());
+  if (const Json *tokens = file.metadata().asObject()->find("tokenizer.ggml.tokens"); tokens && tokens->asArray())
+    for (auto [id, token] : llvm::enumerate(*tokens->asArray()))
+      if (token.asString() && llvm::is_contained(kStopTexts, StringRef(*token.asString())))
+        add(Json(static_cast<uint64_t>(id)));
+  if (!stops.empty())
+    generation.set("eos_token_id", std::move(stops));
+  constexpr Tensor kSampling[] = {{"temp", "temperature"}, {"top_k", "top_k"}, {"top_p", "top_p"}};
+  for (const Tensor &option : kSampling)
+    if (std::optional<JsonCursor> value = root.find(("general.sampling." + option.gguf).str()))
+      generation.set("do_sample", true).set(option.model, value->json());
+  model.generation = std::move(generation);
+}
+
+void Translator::warnOfUnknownKeys() {
+  auto isKey = [](llvm::ArrayRef<Key> keys, StringRef key) {
+    return llvm::any_of(keys, [&](const Key &known) { return known.gguf == key; });
+  };
+  for (const JsonMember &member : file.metadata().asObject()->members()) {
+    StringRef key = member.key;
+    if (key.consume_front(architecture->name) && key.consume_front(".") && !isKey(kKeys, key) &&
+        !isKey(kExpertKeys, key) && !isKey(kDenseKeys, key) && !llvm::is_contained(kOtherKeys, key))
+      model.warnings.push_back(
+          (name + ": key '" + member.key + "' (" + member.value.describe() + ") is not known and left out").str());
+  }
+}
+
+/// One tensor of all experts, as one for each.
+Error Translator::addExperts(const GgufTensor &tensor, const Twine &layer, StringRef matrix) {
+  if (tensor.shape.size() != 3 || tensor.shape[0] == 0)
+    return fault(name + ": tensor '" + tensor.name + "' has the shape " + formatShape(tensor.shape) +
+                 ", expects three dimensions, the first for the experts");
+  uint64_t numExperts = tensor.shape[0], bytes = tensor.sizeBytes / numExperts;
+  for (uint64_t expert = 0; expert < numExperts; ++expert)
+    model.tensors.push_back(
+        {("model.layers." + layer + ".mlp.experts." + Twine(expert) + "." + matrix + ".weight").str(),
+         tensor.type,
+         {tensor.shape[1], tensor.shape[2]},
+         0,
+         tensor.offsetBytes + expert * bytes,
+         bytes});
+  return Error::success();
+}
+
+Error Translator::addTensor(const GgufTensor &tensor) {
+  auto [module, kind] = StringRef(tensor.name).rsplit('.');
+  CheckpointTensor result{"", tensor.type, tensor.shape, 0, tensor.offsetBytes, tensor.sizeBytes};
+  StringRef found = lookUp(kGlobals, module);
+  uint64_t layer = 0;
+  if (module.consume_front("blk.") && !module.consumeInteger(10, layer) && module.consume_front(".")) {
+    if (StringRef matrix = lookUp(kExpertTensors, module); !matrix.empty() && kind == "weight")
+      return addExperts(tensor, Twine(layer), matrix);
+    found = lookUp(kLayerTensors, module);
+    if (architecture->hasPairedRows && (module == "attn_q" || module == "attn_k")) {
+      if (kind == "bias")
+        return fault(name + ": tensor '" + tensor.name + "' is not supported with the architecture llama");
+      result.pairedRows = headSize();
+    }
+    result.name = "model.layers." + std::to_string(layer) + ".";
+  }
+  if (found.empty() || (kind != "weight" && kind != "bias"))
+    return fault(name + ": tensor '" + tensor.name + "' " + formatShape(tensor.shape) +
+                 " is not known in the architecture " + architecture->name +
+                 ": what it would compute is not built; take another file of the model");
+  result.name += (found + "." + kind).str();
+  model.tensors.push_back(std::move(result));
+  return Error::success();
+}
+
+Error Translator::addTensors() {
+  for (const GgufTensor &tensor : file.tensors())
+    if (tensor.name != kRopeFactors)
+      if (Error error = addTensor(tensor))
+        return error;
+  return Error::success();
+}
+
+Expected<GgufModel> Translator::run() {
+  if (Error error = chooseArchitecture())
+    return std::move(error);
+  if (Error error = refuseVariants())
+    return std::move(error);
+  if (Error error = setConfig())
+    return std::move(error);
+  setGeneration();
+  warnOfUnknownKeys();
+  if (Error error = addTensors())
+    return std::move(error);
+  model.config = std::move(config);
+  return std::move(model);
+}
+
+Expected<GgufModel> translateGguf(const GgufFile &file, StringRef name) { return Translator(file, name).run(); }
+
+bool isGgufFile(StringRef path) {
+  llvm::sys::fs::file_status status;
+  if (llvm::sys::fs::status(path, status) || status.type() != llvm::sys::fs::file_type::regular_file)
+    return false;
+  if (path.ends_with_insensitive(".gguf"))
+    return true;
+  Expected<RandomAccessFile> file = RandomAccessFile::open(path);
+  uint8_t start[4] = {};
+  if (!file || file->sizeBytes() < sizeof start) {
+    if (!file)
+      llvm::consumeError(file.takeError());
+    return false;
+  }
+  if (Error error = file->read(0, start)) {
+    llvm::consumeError(std::move(error));
+    return false;
+  }
+  return StringRef(reinterpret_cast<const char *>(start), sizeof start) == "GGUF";
+}
+
+} // namespace moec

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# RUN: %python %s
+"""gguf files that are not read are refused by what they hold, with what to take instead; broken ones too."""
+import os
+
+from brokenmodel import compile_broken
+from gguffile import gguf, metadata_of, tensors_of
+from moectest import expect_error, scratch
+from tinymodel import CONFIG, tensors, tokenizer
+
+METADATA = metadata_of("qwen3moe", CONFIG, tokenizer())
+TENSORS = tensors_of(tensors())
+
+
+def refused(metadata, tensors, *parts, change=lambda content: content):
+    with scratch() as folder:
+        path = os.path.join(folder, "model.gguf")
+        with open(path, "wb") as file:
+            file.write(change(gguf(metadata, tensors)))
+        expect_error(compile_broken(path, folder), "model.gguf", *parts)
+
+
+refused(METADATA, TENSORS | {"blk.0.ffn_down_exps.weight": ("Q4_K", [2, 32, 256], bytes(64 * 144))},
+        "Q4_K of 'blk.0.ffn_down_exps.weight'", "read are F32, F16, Q4_0", "take the Q8_0 or the F16 file")
+refused(METADATA | {"general.architecture": "gemma3"}, TENSORS, "'gemma3'", "read are: llama, qwen3, qwen3moe")
+refused(METADATA | {"split.count": 3}, TENSORS, "split.count is 3", "llama-gguf-split --merge")
+refused(METADATA, TENSORS, "truncated", change=lambda content: content[:2000])
+refused(METADATA, TENSORS, "ends behind the file", "download", change=lambda content: content[:-100])
+refused({key: value for key, value in METADATA.items() if not key.endswith("block_count")}, TENSORS,
+        "qwen3moe.block_count is missing")
+refused(METADATA | {"qwen3moe.expert_used_count": 3}, TENSORS, "num_experts_per_tok is 3, expects 1 to 2")
+refused(METADATA, {name: tensor for name, tensor in TENSORS.items() if name != "blk.0.attn_q.weight"},
+        "tensor 'model.layers.0.self_attn.q_proj.weight' is missing")
+refused(METADATA, TENSORS | {"blk.0.attn_sinks.weight": ("F32", [2], bytes(8))},
+        "'blk.0.attn_sinks.weight'", "not known in the architecture qwen3moe")

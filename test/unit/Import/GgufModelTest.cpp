@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What gguf metadata and names become, and which variants are refused.
+#include "lib/Import/GgufModel.h"
+#include "test/unit/Import/TinyGguf.h"
+#include "test/unit/Support/TestFolder.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace moec;
+using namespace moec::test;
+
+static llvm::Expected<GgufModel> translate(const std::vector<std::string> &keys,
+                                           const std::vector<std::string> &tensors = {}, uint64_t dataBytes = 256) {
+  TestFolder folder;
+  auto file = GgufFile::open(folder.write("m", ggufBytes(keys, tensors, dataBytes)), "m.gguf");
+  if (!file)
+    return file.takeError();
+  return translateGguf(*file, "m.gguf");
+}
+
+static std::string refused(std::vector<std::string> keys, const std::string &key,
+                           const std::vector<std::string> &tensors = {}) {
+  if (!key.empty())
+    keys.push_back(key);
+  return errorText(translate(keys, tensors));
+}
+
+TEST(GgufModel, GivesConfigAndGeneration) {
+  std::vector<std::string> keys = tinyKeys();
+  keys.push_back(countKey("general.sampling.top_k", 20));
+  keys.push_back(text("tokenizer.ggml.tokens") + u32(9) + u32(8) + u64(3) + text("a") + text("<|endoftext|>") +
+                 text("b"));
+  auto model = translate(keys, {tensorEntry("token_embd.weight", {8, 2}, 1, 0)});
+  ASSERT_TRUE(bool(model)) << llvm::toString(model.takeError());
+  EXPECT_EQ(writeJson(model->config, 0),
+            R"({"model_type":"qwen3_moe","num_hidden_layers":1,"max_position_embeddings":32,"hidden_size":8,)"
+            R"("num_attention_heads":2,"rms_norm_eps":9.999999974752427e-07,"head_dim":4,"num_experts":2,)"
+            R"("num_experts_per_tok":1,"moe_intermediate_size":4,"norm_topk_prob":true,"num_key_value_heads":1,)"
+            R"("vocab_size":2,"hidden_act":"silu","tie_word_embeddings":true,"attention_bias":false,)"
+            R"("rope_theta":10000.0})");
+  EXPECT_EQ(writeJson(model->generation, 0), R"({"eos_token_id":[15,1],"do_sample":true,"top_k":20})");
+  EXPECT_TRUE(model->warnings.empty());
+}
+
+TEST(GgufModel, NamesTensorsAndCutsExperts) {
+  auto model = translate(tinyKeys(), {tensorEntry("blk.0.ffn_up_exps.weight", {8, 4, 2}, 1, 0),
+                                      tensorEntry("output_norm.weight", {8}, 0, 128)});
+  ASSERT_TRUE(bool(model)) << llvm::toString(model.takeError());
+  ASSERT_EQ(model->tensors.size(), 3u);
+  EXPECT_EQ(model->tensors[1].name, "model.layers.0.mlp.experts.1.up_proj.weight");
+  EXPECT_EQ(model->tensors[1].shape, (std::vector<uint64_t>{4, 8}));
+  EXPECT_EQ(model->tensors[1].offsetBytes, model->tensors[0].offsetBytes + 64);
+  EXPECT_EQ(model->tensors[2].name, "model.norm.weight");
+  EXPECT_EQ(model->tensors[2].pairedRows, 0u);
+}
+
+TEST(GgufModel, RowsOfLlamaStandInPairs) {
+  std::vector<std::string> tensors = {tensorEntry("blk.0.attn_q.weight", {8, 8}, 1, 0),
+                                      tensorEntry("blk.0.attn_v.weight", {8, 4}, 1, 128)};
+  auto model = translate(tinyKeys("llama"), tensors);
+  ASSERT_TRUE(bool(model)) << llvm::toString(model.takeError());
+  EXPECT_EQ(model->tensors[0].pairedRows, 4u); // the size of a head
+  EXPECT_EQ(model->tensors[1].pairedRows, 0u);
+  auto qwen = translate(tinyKeys("qwen3"), tensors);
+  ASSERT_TRUE(bool(qwen)) << llvm::toString(qwen.takeError());
+  EXPECT_EQ(qwen->tensors[0].pairedRows, 0u);
+}
+
+TEST(GgufModel, UnknownKeysBecomeWarnings) {
+  std::vector<std::string> keys = tinyKeys();
+  keys.push_back(countKey("qwen3moe.something", 3));
+  auto model = translate(keys);
+  ASSERT_TRUE(bool(model)) << llvm::toString(model.takeError());
+  ASSERT_EQ(model->warnings.size(), 1u);
+  EXPECT_EQ(model->warnings[0], "m.gguf: key 'qwen3moe.something' (3) is not known and left out");
+}
+
+TEST(GgufModel, RefusesOtherArchitectures) {
+  EXPECT_TRUE(contains(refused({}, ""), "m.gguf: general.architecture is missing"));
+  EXPECT_EQ(refused({textKey("general.architecture", "qwen35moe")}, ""),
+            "m.gguf: general.architecture is 'qwen35moe', which is not read from gguf files; read are: llama, qwen3, "
+            "qwen3moe; take the safetensors checkpoint of the model if its model_type is supported");
+  EXPECT_TRUE(contains(refused({textKey("general.architecture", "llama")}, ""), "llama.block_count is missing"));
+}
+
+TEST(GgufModel, RefusesVariants) {
+  std::vector<std::string> moe = tinyKeys(), llama = tinyKeys("llama");
+  EXPECT_TRUE(contains(refused(moe, countKey("split.count", 2)), "the model is in several files"));
+  EXPECT_TRUE(contains(refused(moe, countKey("qwen3moe.attention.value_length", 2)),
+                       "qwen3moe.attention.value_length is 2, expects the same as qwen3moe.attention.key_length"));
+  EXPECT_TRUE(contains(refused(llama, textKey("llama.tensor_data_layout", "Meta AI original pth")), "old layout"));
+  llvm::erase_if(llama, [](const std::string &key) { return key.find("expert_count") != std::string::npos; });
+  EXPECT_TRUE(contains(refused(llama, countKey("llama.expert_count", 8)), "llama.expert_count is 8, expects 0"));
+  auto one = [](const char *name) { return std::vector<std::string>{tensorEntry(name, {4}, 0, 0)}; };
+  EXPECT_TRUE(contains(refused(llama, "", one("blk.0.attn_sinks.weight")), "is not known in the architecture llama"));
+  EXPECT_TRUE(contains(refused(llama, "", one("blk.x.attn_q.weight")), "is not known in the architecture llama"));
+  EXPECT_TRUE(contains(refused(llama, "", one("output.scale")), "is not known in the architecture llama"));
+  EXPECT_TRUE(contains(refused(llama, "", one("blk.0.attn_q.bias")), "is not supported with the architecture llama"));
+  EXPECT_TRUE(contains(refused(moe, "", one("blk.0.ffn_up_exps.weight")), "expects three dimensions"));
+  EXPECT_TRUE(contains(refused(llama, "", one("rope_freqs.weight")), "has the shape [4], expects [2]"));
+  EXPECT_TRUE(contains(refused(llama, "", {tensorEntry("rope_freqs.weight", {2}, 0, 0)}), "expects 1.000000 as in"));
+}
