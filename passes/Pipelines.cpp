@@ -63,6 +63,7 @@ static void buildFuse(OpPassManager &manager) {
   functions.addPass(createCSEPass());
   functions.addPass(moe::createFuseResidual());
   functions.addPass(moe::createFuseRouterTopk());
+  functions.addPass(moe::createFuseDeltaStep());
   functions.addPass(moe::createFuseNormQuantize());
   functions.addPass(moe::createFuseMultiLinear());
   functions.addPass(moe::createFuseRopeAppend());

@@ -37,6 +37,13 @@ LogicalResult KvOp::verify() {
   return verifyOffset(*this, getOffset());
 }
 
+LogicalResult StateOp::verify() {
+  // (C1)
+  if (!getView().getType().getElementType().isF32())
+    return emitOpError("expects a view of f32, but got ") << getView().getType();
+  return verifyOffset(*this, getOffset());
+}
+
 LogicalResult KvWindowOp::verify() {
   // (C1)
   MemRefType type = getView().getType();
@@ -89,6 +96,17 @@ static KindNeeds needsOf(Kind kind) {
     return {3, 1, {"inner", "hidden", "encoding", "down_offset", "top_k"}};
   case Kind::combine:
     return {3, 1, {"k"}};
+  case Kind::conv:
+    return {2, 2, {"silu"}};
+  case Kind::delta_rule:
+    return {7, 2, {"key_heads", "value_heads", "qk_dim", "v_dim", "l2_eps", "scale", "head_map"}};
+  case Kind::gated_norm:
+    return {3, 1, {"value_heads", "v_dim", "eps", "activation", "group"}};
+  case Kind::delta_step:
+    return {12,
+            5,
+            {"silu", "key_heads", "value_heads", "qk_dim", "v_dim", "l2_eps", "scale", "head_map", "eps",
+             "activation", "group"}};
   }
   return {0, 0, {}};
 }

@@ -73,6 +73,21 @@ def Rt_KvWindowOp : Rt_Op<"kv_window", [Pure]> {
   let assemblyFormat = "$ctx attr-dict `:` type($view)";
 }
 
+def Rt_StateOp : Rt_Op<"state", [Pure]> {
+  let summary = "a view of the session's recurrent state for one layer";
+  let description = [{
+    The bytes from `offset` of the live state. Steps update it in place: before a call it is the state after all earlier
+    tokens, after the call that after the call's tokens.
+
+    - (C1) the view is of f32, the offset a multiple of 64, from 0
+
+    Example: `%s = rt.state %context[6144] : memref<4x16x16xf32>`
+  }];
+  let arguments = (ins Rt_ContextType:$ctx, I64Attr:$offset);
+  let results = (outs Rt_View:$view);
+  let assemblyFormat = "$ctx `[` $offset `]` attr-dict `:` type($view)";
+}
+
 def Rt_ReadRowsOp : Rt_Op<"read_rows"> {
   let summary = "reads the tokens' rows of a streamed table";
   let description = [{
@@ -117,9 +132,15 @@ def Rt_ComputeOp : Rt_Op<"compute", [AttrSizedOperandSegments]> {
     | gate_up | record, pairs, x or (codes, scales, sums), [the same for up] | h or (codes, scales, sums) | inner, hidden, encoding, up_encoding, down_group, gate_offset, up_offset, top_k |
     | down | record, pairs, h or (codes, scales, sums) | y | inner, hidden, encoding, down_offset, top_k |
     | combine | residual, y, weights | x | k |
+    | conv | x, weight | y, state | silu |
+    | delta_rule | q, k, v, a, b, a_log, dt_bias | o, state | key_heads, value_heads, qk_dim, v_dim, l2_eps, scale, head_map |
+    | gated_norm | o, z, weight | y or (codes, scales, sums) | value_heads, v_dim, eps, activation, group |
+    | delta_step | q, k, v, z, a, b, q_conv, k_conv, v_conv, a_log, dt_bias, weight | y or (codes, scales, sums), q_state, k_state, v_state, state | those of conv, delta_rule and gated_norm |
 
     An encoding is `f32`, `f16`, `i8/G`, `i6/G`, `i4/G`, `i8m/G` or `i4m/G`; `encoding` of gate_up is that of gate;
     `down_group` is 0 where `down` is no integer. Up has activations of its own where it reads another form than gate.
+    States are read and replaced; A `group` of 0 says that floats are written. delta_step
+    leaves the convolved q, k and v, and o in place of v, in its ins.
 
     - (C1) the spec has every key of its kind
     - (C2) there are at least as many operands as the kind needs

@@ -62,4 +62,16 @@ def FuseRouterTopk : FusePass<"moe-fuse-router-topk"> {
   }];
 }
 
+def FuseDeltaStep : FusePass<"moe-fuse-delta-step"> {
+  let summary = "joins the parts of a Gated DeltaNet layer between its projections";
+  let description = [{
+    *Before*: `moe.gated_norm(moe.delta_rule(l2_norm(conv(q)), l2_norm(conv(k)), conv(v), decay(a), sigmoid(b)), z)`, the
+    convolutions with silu. *After*: one `moe.delta_step`. *Assumes*: verified L1 or L2. *Refuses*: nothing; a composition
+    whose parts have other uses, other blocks or other kinds than those of the op is left. *Source*:
+    docs/architecture.md, "Recurrent layers".
+
+    Example: `moe-opt --pass-pipeline="builtin.module(func.func(moe-fuse-delta-step))" model.mlir`
+  }];
+}
+
 #endif

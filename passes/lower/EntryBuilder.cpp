@@ -77,6 +77,9 @@ Value EntryBuilder::viewAddress(Operation *view) {
         return address.at(field(offsetof(moert_context, resident)), address.constant(op.getOffset()));
       })
       .Case([&](KvOp op) { return address.at(field(offsetof(moert_context, kv)), address.constant(op.getOffset())); })
+      .Case([&](StateOp op) {
+        return address.at(field(offsetof(moert_context, state)), address.constant(op.getOffset()));
+      })
       .Case([&](KvWindowOp) { return address.at(context, offsetof(moert_context, kv_window)); })
       .Default(Value());
 }
@@ -130,7 +133,7 @@ LogicalResult EntryBuilder::emitExperts(ExpertsOp experts) {
 
 LogicalResult EntryBuilder::emit(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<ArenaOp, ResidentOp, KvOp, KvWindowOp>([&](auto view) {
+      .Case<ArenaOp, ResidentOp, KvOp, StateOp, KvWindowOp>([&](auto view) {
         addressOf[view.getView()] = viewAddress(view);
         return success();
       })

@@ -80,6 +80,32 @@ moec::ExpertsSpec expertsSpecOf(ComputeOp step, const Spec &spec) {
   return experts;
 }
 
+/// What a step of a Gated DeltaNet layer is generated from; the sizes that are not in the spec are those of operands.
+moec::DeltaSpec deltaSpecOf(ComputeOp step, const Spec &spec) {
+  moec::DeltaSpec delta;
+  delta.maxTokens = rowsOf(step.getIns()[0]);
+  delta.keyHeads = std::max<int64_t>(spec.integer("key_heads"), 1);
+  delta.valueHeads = spec.integer("value_heads");
+  delta.keyDim = std::max<int64_t>(spec.integer("qk_dim"), 1);
+  delta.valueDim = spec.integer("v_dim");
+  delta.l2Epsilon = spec.real("l2_eps");
+  delta.scale = spec.real("scale");
+  delta.epsilon = spec.real("eps");
+  delta.tiled = spec.text("head_map") == "tiled";
+  delta.silu = spec.flag("silu");
+  delta.sigmoidGate = spec.text("activation") == "sigmoid";
+  delta.group = spec.integer("group");
+  auto sizeOf = [](Value value) { return cast<MemRefType>(value.getType()).getShape().back(); };
+  delta.rateColumns = delta.logLength = delta.valueHeads; // of a norm, which has no rates
+  if (step.getKind() == Kind::delta_rule || step.getKind() == Kind::delta_step) {
+    delta.rateColumns = sizeOf(step.getIns()[step.getKind() == Kind::delta_rule ? 3 : 4]);
+    delta.logLength = sizeOf(step.getIns()[step.getKind() == Kind::delta_rule ? 5 : 9]);
+  }
+  if (step.getKind() == Kind::delta_step)
+    delta.length = rowsOf(step.getOuts().drop_back().back()) + 1;
+  return delta;
+}
+
 LogicalResult report(ComputeOp step, llvm::Error error) {
   if (!error)
     return success();
@@ -173,6 +199,11 @@ FailureOr<TilesAttr> KernelCache::generate(ComputeOp step, StringRef name) {
   case Kind::rope_append:
   case Kind::attention:
     return generateKv(step, name, context);
+  case Kind::conv:
+  case Kind::delta_rule:
+  case Kind::gated_norm:
+  case Kind::delta_step:
+    return generateDelta(step, name, context);
   case Kind::linear:
   case Kind::gate_up:
   case Kind::down:
@@ -203,6 +234,33 @@ FailureOr<TilesAttr> KernelCache::generateKv(ComputeOp step, StringRef name, moe
     return failure();
   moec::buildRopeAppend(context, module, name, rope);
   return TilesAttr::get(module.getContext(), 1, Per::token);
+}
+
+FailureOr<TilesAttr> KernelCache::generateDelta(ComputeOp step, StringRef name, moec::KernelContext &context) {
+  Spec spec{step.getSpec()};
+  auto tiles = [&](int64_t count, Per per) { return TilesAttr::get(module.getContext(), count, per); };
+  if (step.getKind() == Kind::conv) {
+    auto x = cast<MemRefType>(step.getIns()[0].getType());
+    moec::ConvSpec conv{x.getDimSize(0), x.getShape().back(), rowsOf(step.getOuts()[1]) + 1, spec.flag("silu")};
+    if (failed(report(step, moec::check(conv))))
+      return failure();
+    moec::buildConv(context, module, name, conv);
+    return tiles(conv.numTiles(), Per::call);
+  }
+  moec::DeltaSpec delta = deltaSpecOf(step, spec);
+  if (failed(report(step, moec::check(delta))))
+    return failure();
+  switch (step.getKind()) {
+  case Kind::delta_rule:
+    moec::buildDeltaRule(context, module, name, delta);
+    return tiles(delta.valueHeads * moec::numDeltaStrips(delta, isa), Per::call);
+  case Kind::gated_norm:
+    moec::buildGatedNorm(context, module, name, delta);
+    return tiles(1, Per::token);
+  default:
+    moec::buildDeltaStep(context, module, name, delta);
+    return tiles(delta.keyHeads, Per::call);
+  }
 }
 
 FailureOr<TilesAttr> KernelCache::generateMatrix(ComputeOp step, StringRef name, moec::KernelContext &context) {

@@ -6,6 +6,7 @@
 #define PASSES_LOWER_KERNELSELECTION_H
 
 #include "dialects/rt/RtDialect.h"
+#include "passes/lower/kernels/DeltaKernels.h"
 #include "passes/lower/kernels/FloatKernels.h"
 #include "passes/lower/kernels/Linear.h"
 
@@ -34,6 +35,7 @@ private:
   LogicalResult checkOperands(rt::ComputeOp step, StringRef name);
   FailureOr<rt::TilesAttr> generateMatrix(rt::ComputeOp step, StringRef name, moec::KernelContext &context);
   FailureOr<rt::TilesAttr> generateKv(rt::ComputeOp step, StringRef name, moec::KernelContext &context);
+  FailureOr<rt::TilesAttr> generateDelta(rt::ComputeOp step, StringRef name, moec::KernelContext &context);
 
   ModuleOp module;
   moec::Isa isa;

@@ -40,6 +40,8 @@ struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
     for (func::FuncOp function : module.getOps<func::FuncOp>())
       if (failed(checkFunction(function, plan)) || failed(checkModel(function)))
         return signalPassFailure();
+    if (failed(checkStates(module, plan)))
+      return signalPassFailure();
     if (failed(checkBudget(module, plan)))
       signalPassFailure();
   }
@@ -84,6 +86,37 @@ struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
       return WalkResult::advance();
     });
     return failure(result.wasInterrupted());
+  }
+
+  /// Recurrent states: inside, at one place in all functions, and each written by one step of a function.
+  LogicalResult checkStates(ModuleOp module, DictionaryAttr plan) {
+    SmallVector<rt::StateOp> views;
+    module.walk([&](rt::StateOp view) { views.push_back(view); });
+    auto endOf = [](rt::StateOp view) {
+      return int64_t(view.getOffset()) + rt::sizeBytesOf(view.getView().getType());
+    };
+    for (auto [i, view] : llvm::enumerate(views)) {
+      if (endOf(view) > integer(plan, "state_bytes"))
+        return view.emitOpError("ends at byte ")
+               << endOf(view) << ", but the recurrent state has " << integer(plan, "state_bytes");
+      int64_t writers = 0;
+      for (OpOperand &use : view.getView().getUses())
+        if (auto step = dyn_cast<rt::ComputeOp>(use.getOwner()))
+          writers += llvm::is_contained(step.getOuts(), view.getView());
+      if (writers > 1)
+        return view.emitOpError("expects one step that writes it, but got ") << writers;
+      for (rt::StateOp other : ArrayRef(views).take_front(i)) {
+        bool meet = int64_t(view.getOffset()) < endOf(other) && int64_t(other.getOffset()) < endOf(view);
+        bool isSame = view.getOffset() == other.getOffset() && view.getView().getType() == other.getView().getType() &&
+                      view->getBlock() != other->getBlock();
+        if (!meet || isSame)
+          continue;
+        InFlightDiagnostic error = view.emitOpError("shares bytes of the recurrent state with another one");
+        error.attachNote(other.getLoc()) << "that view";
+        return error;
+      }
+    }
+    return success();
   }
 
   LogicalResult checkFunction(func::FuncOp function, DictionaryAttr plan) {

@@ -5,6 +5,7 @@
 #include "passes/plan/FunctionPlanner.h"
 
 #include "passes/plan/ProgramBuilder.h"
+#include "passes/plan/RecurrentSteps.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -19,9 +20,10 @@ using Views = SmallVector<Value, 3>;
 
 class FunctionPlanner {
 public:
-  FunctionPlanner(func::FuncOp function, int64_t tokens, const KvPlan &kv, const ArenaPlan &arena, DictionaryAttr pack)
-      : function(function), symbols(function->getParentOfType<ModuleOp>()), tokens(tokens), kv(kv), arena(arena),
-        pack(pack), builder(function.getContext()) {}
+  FunctionPlanner(func::FuncOp function, int64_t tokens, const KvPlan &kv, const StatePlan &state,
+                  const ArenaPlan &arena, DictionaryAttr pack)
+      : function(function), symbols(function->getParentOfType<ModuleOp>()), tokens(tokens), kv(kv), state(state),
+        arena(arena), pack(pack), builder(function.getContext()) {}
 
   FailureOr<int64_t> run();
 
@@ -36,6 +38,8 @@ private:
   LogicalResult planAttention(AttentionOp op);
   LogicalResult planRouter(RouterTopkOp op);
   LogicalResult planExperts(ExpertsOp op);
+  LogicalResult planDeltaStep(DeltaStepOp op);
+  LogicalResult planStates(Block &old);
   LogicalResult planReturn(func::ReturnOp op);
 
   /// New views for a tensor of `rows` rows (`tokens` unless given).
@@ -64,6 +68,7 @@ private:
   SymbolTable symbols;
   int64_t tokens;
   const KvPlan &kv;
+  const StatePlan &state;
   const ArenaPlan &arena;
   DictionaryAttr pack;
   OpBuilder builder;
@@ -174,6 +179,8 @@ LogicalResult FunctionPlanner::planNorm(Operation *op, Value x, Value w, APFloat
 }
 
 LogicalResult FunctionPlanner::planQuantize(QuantizeActOp op) {
+  if (viewsOf.contains(op.getY())) // the step before has written it
+    return success();
   viewsOf[op.getY()] = makeViews(op.getY().getType());
   program->compute(Kind::quantize, {viewsOf.lookup(op.getX()).front()}, viewsOf[op.getY()],
                    {set("group", moe::getAct(op.getY().getType()).getGroup())});
@@ -350,6 +357,52 @@ LogicalResult FunctionPlanner::planExperts(ExpertsOp op) {
   return success();
 }
 
+LogicalResult FunctionPlanner::planDeltaStep(DeltaStepOp op) {
+  rt::DeltaViews views;
+  for (Value value : {op.getQ(), op.getK(), op.getV()})
+    if (!value.hasOneUse())
+      return op.emitOpError("expects q, k and v with one use, so that they can be convolved in place");
+  for (Value value : {op.getQ(), op.getK(), op.getV(), op.getZ(), op.getA(), op.getB()})
+    views.inputs.push_back(viewsOf.lookup(value).front());
+  for (Value value : {op.getQConv(), op.getKConv(), op.getVConv(), op.getALog(), op.getDtBias(), op.getW()}) {
+    FailureOr<Value> weight = weightView(op, value);
+    if (failed(weight))
+      return failure();
+    views.weights.push_back(*weight);
+  }
+  for (auto [value, updated] : llvm::zip_equal(
+           SmallVector<Value>{op.getQState(), op.getKState(), op.getVState(), op.getState()},
+           SmallVector<Value>{op.getQUpdated(), op.getKUpdated(), op.getVUpdated(), op.getUpdated()})) {
+    viewsOf[updated] = viewsOf.lookup(value);
+    if (viewsOf[updated].empty())
+      return op.emitOpError("expects states that are arguments of the function, or updated ones");
+    views.states.push_back(viewsOf[updated].front());
+  }
+  // The step quantizes its result itself where whole groups lie in a head and nobody reads the floats.
+  auto quantize =
+      op.getY().hasOneUse() ? dyn_cast<QuantizeActOp>(*op.getY().getUsers().begin()) : QuantizeActOp();
+  int64_t group = quantize ? moe::getAct(quantize.getY().getType()).getGroup() : 0;
+  if (!group || op.getW().getType().getDimSize(0) % group)
+    group = 0;
+  Views y = group ? makeViews(quantize.getY().getType()) : viewsOf.lookup(op.getV());
+  viewsOf[group ? quantize.getY() : op.getY()] = y;
+  rt::emitDeltaSteps(*program, op, views, y, tokens, group);
+  return success();
+}
+
+LogicalResult FunctionPlanner::planStates(Block &old) {
+  size_t index = 0;
+  for (BlockArgument argument : old.getArguments()) {
+    auto type = dyn_cast<StateType>(argument.getType());
+    if (!type)
+      continue;
+    if (index == state.offsets.size())
+      return function.emitError("expects the states of @prefill, but got another one: ") << type;
+    viewsOf[argument] = {program->makeState(type.getShape(), state.offsets[index++])};
+  }
+  return success();
+}
+
 LogicalResult FunctionPlanner::planReturn(func::ReturnOp op) {
   // What a call leaves behind lies at a place that the runtime knows: hidden rows, or logits.
   auto view = op.getNumOperands() ? viewsOf.lookup(op.getOperand(0)) : Views();
@@ -381,6 +434,7 @@ LogicalResult FunctionPlanner::plan(Operation *op) {
       .Case([&](AttentionOp op) { return planAttention(op); })
       .Case([&](RouterTopkOp op) { return planRouter(op); })
       .Case([&](ExpertsOp op) { return planExperts(op); })
+      .Case([&](DeltaStepOp op) { return planDeltaStep(op); })
       .Case([&](func::ReturnOp op) { return planReturn(op); })
       .Default([](Operation *op) { return op->emitOpError("has no step on the device; run the fuse stage first"); });
 }
@@ -402,6 +456,8 @@ FailureOr<int64_t> FunctionPlanner::run() {
   for (BlockArgument argument : old.getArguments())
     if (isa<CacheType>(argument.getType()))
       layerOfCache[argument] = cacheIndex++;
+  if (failed(planStates(old)))
+    return failure();
   for (Operation &op : old)
     if (failed(plan(&op))) {
       return failure();
@@ -418,7 +474,7 @@ FailureOr<int64_t> FunctionPlanner::run() {
   return *end;
 }
 
-FailureOr<int64_t> moe::planFunction(func::FuncOp function, int64_t tokens, const KvPlan &kv, const ArenaPlan &arena,
-                                     DictionaryAttr pack) {
-  return FunctionPlanner(function, tokens, kv, arena, pack).run();
+FailureOr<int64_t> moe::planFunction(func::FuncOp function, int64_t tokens, const KvPlan &kv, const StatePlan &state,
+                                     const ArenaPlan &arena, DictionaryAttr pack) {
+  return FunctionPlanner(function, tokens, kv, state, arena, pack).run();
 }

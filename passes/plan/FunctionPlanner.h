@@ -19,6 +19,13 @@ struct KvPlan {
   SmallVector<int64_t> layerOffsets;
 };
 
+/// The recurrent state of a session: byte offsets of the `!moe.state` arguments in their order, which all entry
+/// functions share.
+struct StatePlan {
+  SmallVector<int64_t> offsets;
+  int64_t bytes = 0;
+};
+
 /// Parts of the arena that all entry functions agree on, in bytes and rows.
 struct ArenaPlan {
   int64_t chunk = 0, headRows = 0;
@@ -28,8 +35,8 @@ struct ArenaPlan {
 
 /// Replaces the L2 body of `function` by an L3 body for up to `tokens` rows. Returns the arena bytes it needs.
 /// Errors are emitted on the op at fault.
-FailureOr<int64_t> planFunction(func::FuncOp function, int64_t tokens, const KvPlan &kv, const ArenaPlan &arena,
-                                DictionaryAttr pack);
+FailureOr<int64_t> planFunction(func::FuncOp function, int64_t tokens, const KvPlan &kv, const StatePlan &state,
+                                const ArenaPlan &arena, DictionaryAttr pack);
 
 } // namespace mlir::moe
 

@@ -71,6 +71,37 @@ FailureOr<KvPlan> planKv(func::FuncOp prefill, int64_t chunk) {
   return plan;
 }
 
+/// Places the recurrent states of the L2 functions.
+FailureOr<StatePlan> planStates(ModuleOp module) {
+  constexpr uint64_t kMostBytes = uint64_t(1) << 40; // no device has more
+  StatePlan plan;
+  auto prefill = module.lookupSymbol<func::FuncOp>("prefill");
+  SmallVector<Type> states;
+  for (Type type : prefill.getArgumentTypes()) {
+    auto state = dyn_cast<StateType>(type);
+    if (!state)
+      continue;
+    if (!state.getElem().isF32())
+      return prefill.emitError("expects states of f32, but got ") << type;
+    uint64_t bytes = 4;
+    for (int64_t size : state.getShape())
+      bytes = moec::checkedMul(bytes, uint64_t(size)).value_or(UINT64_MAX);
+    if (bytes > kMostBytes || uint64_t(plan.bytes) > kMostBytes - bytes)
+      return prefill.emitError("expects recurrent states of at most 2^40 bytes together, but got ") << type;
+    plan.offsets.push_back(plan.bytes);
+    plan.bytes = alignUp(plan.bytes + int64_t(bytes));
+    states.push_back(type);
+  }
+  auto decode = module.lookupSymbol<func::FuncOp>("decode");
+  if (!decode)
+    return plan; // an error of its own
+  SmallVector<Type> others;
+  llvm::copy_if(decode.getArgumentTypes(), std::back_inserter(others), llvm::IsaPred<StateType>);
+  if (others != states)
+    return decode.emitError("expects the states of @prefill in their order");
+  return plan;
+}
+
 struct PlanMemory : moe::impl::PlanMemoryBase<PlanMemory> {
   using PlanMemoryBase::PlanMemoryBase;
 
@@ -86,7 +117,8 @@ struct PlanMemory : moe::impl::PlanMemoryBase<PlanMemory> {
     }
     int64_t hidden = integer(model, "hidden_size"), vocab = integer(model, "vocab_size");
     FailureOr<KvPlan> kv = planKv(prefill, chunk.getInt());
-    if (failed(kv))
+    FailureOr<StatePlan> state = planStates(module);
+    if (failed(kv) || failed(state))
       return signalPassFailure();
     ArenaPlan arena;
     arena.chunk = chunk.getInt();
@@ -102,12 +134,12 @@ struct PlanMemory : moe::impl::PlanMemoryBase<PlanMemory> {
         module.emitError("expects the entry point @") << name;
         return signalPassFailure();
       }
-      FailureOr<int64_t> end = planFunction(function, tokens, *kv, arena, pack);
+      FailureOr<int64_t> end = planFunction(function, tokens, *kv, *state, arena, pack);
       if (failed(end))
         return signalPassFailure();
       arenaBytes = std::max(arenaBytes, *end);
     }
-    record(module, pack, model, *kv, arena, alignUp(arenaBytes));
+    record(module, pack, model, *kv, *state, arena, alignUp(arenaBytes));
   }
 
   static int64_t integer(DictionaryAttr dictionary, StringRef key) {
@@ -115,8 +147,8 @@ struct PlanMemory : moe::impl::PlanMemoryBase<PlanMemory> {
     return value ? value.getInt() : 0;
   }
 
-  void record(ModuleOp module, DictionaryAttr pack, DictionaryAttr model, const KvPlan &kv, const ArenaPlan &arena,
-              int64_t arenaBytes) {
+  void record(ModuleOp module, DictionaryAttr pack, DictionaryAttr model, const KvPlan &kv, const StatePlan &state,
+              const ArenaPlan &arena, int64_t arenaBytes) {
     Builder builder(&getContext());
     SmallVector<NamedAttribute> plan;
     auto put = [&](StringRef key, int64_t value) {
@@ -129,7 +161,7 @@ struct PlanMemory : moe::impl::PlanMemoryBase<PlanMemory> {
     put("kv_blocks", kv.numBlocks);
     put("kv_window", kv.window);
     put("kv_sinks", kv.sinks);
-    put("state_bytes", 0);
+    put("state_bytes", state.bytes);
     put("record_bytes", integer(pack, "record_bytes"));
     put("num_expert_records", integer(pack, "num_expert_records"));
     put("min_slots", integer(pack, "num_expert_records") ? integer(model, "top_k") : 0);

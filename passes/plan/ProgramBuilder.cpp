@@ -44,6 +44,12 @@ Value ProgramBuilder::makeKvWindow() {
   return KvWindowOp::create(builder, loc, MemRefType::get({4}, builder.getI32Type()), context);
 }
 
+Value ProgramBuilder::makeState(ArrayRef<int64_t> shape, int64_t offset) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(context.getParentBlock());
+  return StateOp::create(builder, loc, MemRefType::get(shape, builder.getF32Type()), context, offset);
+}
+
 void ProgramBuilder::touch(Value value) {
   auto found = bufferOf.find(value);
   if (found == bufferOf.end())

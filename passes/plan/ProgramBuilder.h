@@ -33,6 +33,8 @@ public:
   /// The KV region, `offset` bytes in.
   Value makeKv(int64_t sizeBytes, int64_t offset);
   Value makeKvWindow();
+  /// The recurrent state of a layer, `offset` bytes into the live state.
+  Value makeState(ArrayRef<int64_t> shape, int64_t offset);
 
   /// Starts the next step; following computes belong to it until the next call.
   void nextStep() { ++step; }

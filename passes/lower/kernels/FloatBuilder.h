@@ -104,8 +104,12 @@ public:
   mlir::Value packNibbles(mlir::Value low, mlir::Value high);
   mlir::Value toHalf(mlir::Value vector);
   mlir::Value fromHalf(mlir::Value vector);
-  /// KernelBuilder's expansion.
+  mlir::Value negate(mlir::Value a) { return mlir::arith::NegFOp::create(builder, location, a); }
+  /// KernelBuilder's expansions.
   mlir::Value exp(mlir::Value x) { return buildExp(builder, location, x); }
+  mlir::Value silu(mlir::Value x) { return buildSilu(builder, location, x); }
+  mlir::Value sigmoid(mlir::Value x) { return buildSigmoid(builder, location, x); }
+  mlir::Value softplus(mlir::Value x) { return buildSoftplus(builder, location, x); }
   mlir::Value extract(mlir::Value vector, int64_t lane) {
     return mlir::vector::ExtractOp::create(builder, location, vector, lane);
   }

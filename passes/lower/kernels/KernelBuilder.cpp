@@ -80,4 +80,24 @@ Value buildSilu(OpBuilder &builder, Location location, Value x) {
   return arith::DivFOp::create(builder, location, x, denominator);
 }
 
+Value buildSigmoid(OpBuilder &builder, Location location, Value x) {
+  Expansion e{builder, location, x.getType()};
+  Value negative = arith::NegFOp::create(builder, location, x), one = e.constant(1.0f);
+  return arith::DivFOp::create(builder, location, one, e.add(one, buildExp(builder, location, negative)));
+}
+
+Value buildSoftplus(OpBuilder &builder, Location location, Value x) {
+  Expansion e{builder, location, x.getType()};
+  Value zero = e.constant(0.0f), magnitude = math::AbsFOp::create(builder, location, x);
+  Value u = buildExp(builder, location, arith::NegFOp::create(builder, location, magnitude));
+  Value s = arith::DivFOp::create(builder, location, u, e.add(u, e.constant(2.0f)));
+  Value square = e.mul(s, s), sum = e.constant(1.0f / 15.0f);
+  for (float divisor = 13.0f; divisor >= 3.0f; divisor -= 2.0f)
+    sum = e.fma(sum, square, e.constant(1.0f / divisor));
+  Value twice = e.add(s, s);
+  Value logarithm = e.fma(e.mul(twice, square), sum, twice);
+  // NaN is not below 0 and stays.
+  return e.add(e.select(arith::CmpFPredicate::OLT, x, zero, zero, x), logarithm);
+}
+
 } // namespace moec
