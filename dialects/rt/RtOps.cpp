@@ -105,8 +105,8 @@ static KindNeeds needsOf(Kind kind) {
   case Kind::delta_step:
     return {12,
             5,
-            {"silu", "key_heads", "value_heads", "qk_dim", "v_dim", "l2_eps", "scale", "head_map", "eps",
-             "activation", "group"}};
+            {"silu", "key_heads", "value_heads", "qk_dim", "v_dim", "l2_eps", "scale", "head_map", "eps", "activation",
+             "group"}};
   }
   return {0, 0, {}};
 }

@@ -33,6 +33,15 @@ float expandedExp(float x) {
 
 float silu(float x) { return x / (1.0f + expandedExp(-x)); }
 
+float sigmoid(float x) { return 1.0f / (1.0f + expandedExp(-x)); }
+
+float softplus(float x) {
+  float u = expandedExp(-std::fabs(x)), s = u / (u + 2.0f), square = s * s, sum = 1.0f / 15.0f;
+  for (float divisor = 13.0f; divisor >= 3.0f; divisor -= 2.0f)
+    sum = std::fma(sum, square, 1.0f / divisor);
+  return (x < 0.0f ? 0.0f : x) + std::fma((s + s) * square, sum, s + s); // NaN stays
+}
+
 float treeSum(float (&partials)[16]) {
   for (int width = 8; width >= 1; width /= 2)
     for (int i = 0; i < width; ++i)

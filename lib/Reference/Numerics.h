@@ -19,6 +19,13 @@ float expandedExp(float x);
 /// x / (1 + exp(-x)).
 float silu(float x);
 
+/// 1 / (1 + exp(-x)).
+float sigmoid(float x);
+
+/// log(1 + e^x) = max(x, 0) + log(1 + u), u = exp(-|x|); with s = u / (u + 2), log(1 + u) is the series 2 (s + s³/3 + …
+/// + s¹⁵/15). Relative error at most 3e-7.
+float softplus(float x);
+
 /// Adds 16 partial sums as a tree: 8, 4, 2, 1 (rule N2).
 float treeSum(float (&partials)[16]);
 

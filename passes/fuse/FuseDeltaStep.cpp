@@ -16,9 +16,7 @@ using namespace mlir::moe;
 namespace {
 
 /// The op of type OpT that computes `value` for one user only, or null.
-template <typename OpT> OpT onlyFor(Value value) {
-  return value.hasOneUse() ? value.getDefiningOp<OpT>() : OpT();
-}
+template <typename OpT> OpT onlyFor(Value value) { return value.hasOneUse() ? value.getDefiningOp<OpT>() : OpT(); }
 
 /// A convolution with silu.
 CausalConv1dOp matchConvolution(Value value) {

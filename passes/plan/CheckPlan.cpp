@@ -92,9 +92,7 @@ struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
   LogicalResult checkStates(ModuleOp module, DictionaryAttr plan) {
     SmallVector<rt::StateOp> views;
     module.walk([&](rt::StateOp view) { views.push_back(view); });
-    auto endOf = [](rt::StateOp view) {
-      return int64_t(view.getOffset()) + rt::sizeBytesOf(view.getView().getType());
-    };
+    auto endOf = [](rt::StateOp view) { return int64_t(view.getOffset()) + rt::sizeBytesOf(view.getView().getType()); };
     for (auto [i, view] : llvm::enumerate(views)) {
       if (endOf(view) > integer(plan, "state_bytes"))
         return view.emitOpError("ends at byte ")

@@ -370,17 +370,16 @@ LogicalResult FunctionPlanner::planDeltaStep(DeltaStepOp op) {
       return failure();
     views.weights.push_back(*weight);
   }
-  for (auto [value, updated] : llvm::zip_equal(
-           SmallVector<Value>{op.getQState(), op.getKState(), op.getVState(), op.getState()},
-           SmallVector<Value>{op.getQUpdated(), op.getKUpdated(), op.getVUpdated(), op.getUpdated()})) {
+  for (auto [value, updated] :
+       llvm::zip_equal(SmallVector<Value>{op.getQState(), op.getKState(), op.getVState(), op.getState()},
+                       SmallVector<Value>{op.getQUpdated(), op.getKUpdated(), op.getVUpdated(), op.getUpdated()})) {
     viewsOf[updated] = viewsOf.lookup(value);
     if (viewsOf[updated].empty())
       return op.emitOpError("expects states that are arguments of the function, or updated ones");
     views.states.push_back(viewsOf[updated].front());
   }
   // The step quantizes its result itself where whole groups lie in a head and nobody reads the floats.
-  auto quantize =
-      op.getY().hasOneUse() ? dyn_cast<QuantizeActOp>(*op.getY().getUsers().begin()) : QuantizeActOp();
+  auto quantize = op.getY().hasOneUse() ? dyn_cast<QuantizeActOp>(*op.getY().getUsers().begin()) : QuantizeActOp();
   int64_t group = quantize ? moe::getAct(quantize.getY().getType()).getGroup() : 0;
   if (!group || op.getW().getType().getDimSize(0) % group)
     group = 0;

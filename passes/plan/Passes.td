@@ -23,9 +23,10 @@ def PlanMemory : Pass<"moe-plan-memory", "::mlir::ModuleOp"> {
   let summary = "turns tensors into views of one static arena";
   let description = [{
     *Before*: L2 with placements. *After*: L3: each function takes the context, each tensor is an `rt.arena` view at a
-    fixed offset, each op one `rt.compute`. Buffers share bytes when their lives do not meet; residual sums stay in
-    place. `rt.plan` on the module has the sizes. Not undoable: shapes become static maxima. *Assumes*: placements from
-    moe-place-weights. *Refuses*: ops without a step on the device, by name. *Source*: docs/architecture.md, "Plan".
+    fixed offset, each op one `rt.compute` or a few. Buffers share bytes when their lives do not meet; residual sums stay
+    in place. Each `!moe.state` argument becomes an `rt.state` view at an offset that all functions share. `rt.plan` on
+    the module has the sizes. Not undoable: shapes become static maxima. *Assumes*: placements from moe-place-weights.
+    *Refuses*: ops without a step on the device, by name. *Source*: docs/architecture.md, "Plan".
 
     Example: `moe-opt --moe-place-weights --moe-plan-memory model.fuse.mlir`
   }];
@@ -36,7 +37,8 @@ def CheckPlan : Pass<"moe-check-plan", "::mlir::ModuleOp"> {
   let summary = "checks a memory plan independently of the planner";
   let description = [{
     *Before*, *After*: L3. Recomputes the life of each arena view from the steps that use it. *Refuses*: two views that
-    are alive at the same time and share bytes, views beyond the arena or the resident segment, a context,
+    are alive at the same time and share bytes, views beyond the arena, the resident segment or the recurrent state,
+    states that share bytes, lie elsewhere in another function or are written by two steps, a context,
     window or number of sinks that the caches are not planned for, a table or a top-k that the model has not, a budget in
     `moe.options` below the minimum (with the three largest consumers). *Source*: docs/architecture.md, "Plan".
 

@@ -26,8 +26,7 @@ struct DeltaSpecs {
     integer(spec, "qk_dim", shape[1]);
     spec.push_back(builder.getNamedAttr("l2_eps", op.getL2EpsAttr()));
     spec.push_back(builder.getNamedAttr("scale", op.getScaleAttr()));
-    spec.push_back(
-        builder.getNamedAttr("head_map", builder.getStringAttr(moe::stringifyHeadMap(op.getHeadMap()))));
+    spec.push_back(builder.getNamedAttr("head_map", builder.getStringAttr(moe::stringifyHeadMap(op.getHeadMap()))));
   }
   /// What rule and norm share.
   void heads(SmallVectorImpl<NamedAttribute> &spec) {

@@ -17,8 +17,8 @@ struct DeltaViews {
   SmallVector<Value, 4> states;  ///< q_state, k_state, v_state, state
 };
 
-/// Emits the steps for up to `tokens` rows. They overwrite q, k and v. `y` are floats, and may be the view of v, or with
-/// `group` > 0 the codes, scales and sums of an activation.
+/// Emits the steps for up to `tokens` rows. They overwrite q, k and v. `y` are floats, and may be the view of v, or
+/// with `group` > 0 the codes, scales and sums of an activation.
 void emitDeltaSteps(ProgramBuilder &program, moe::DeltaStepOp op, const DeltaViews &views, ValueRange y, int64_t tokens,
                     int64_t group);
 

@@ -43,6 +43,47 @@ module attributes {rt.plan = {arena_bytes = 512 : i64, resident_bytes = 4096 : i
 
 // -----
 
+module attributes {rt.plan = {arena_bytes = 512 : i64, state_bytes = 512 : i64}} {
+  func.func @beyond_state(%context: !rt.context) {
+    // expected-error @+1 {{ends at byte 576, but the recurrent state has 512}}
+    %s = rt.state %context[64] : memref<2x64xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {rt.plan = {arena_bytes = 512 : i64, state_bytes = 1024 : i64}} {
+  func.func @prefill(%context: !rt.context) {
+    // expected-note @+1 {{that view}}
+    %s = rt.state %context[0] : memref<2x64xf32>
+    return
+  }
+  func.func @decode(%context: !rt.context) {
+    // expected-error @+1 {{shares bytes of the recurrent state with another one}}
+    %s = rt.state %context[256] : memref<2x64xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {rt.plan = {arena_bytes = 4096 : i64, resident_bytes = 512 : i64, state_bytes = 1024 : i64}} {
+  func.func @written_twice(%context: !rt.context) {
+    %x = rt.arena %context[0] : memref<4x16xf32>
+    %w = rt.resident %context[0] : memref<256xi8>
+    // expected-error @+1 {{expects one step that writes it, but got 2}}
+    %s = rt.state %context[0] : memref<3x16xf32>
+    rt.compute conv ins(%x, %w : memref<4x16xf32>, memref<256xi8>) outs(%x, %s : memref<4x16xf32>, memref<3x16xf32>)
+      spec {silu = true}
+    rt.compute conv ins(%x, %w : memref<4x16xf32>, memref<256xi8>) outs(%x, %s : memref<4x16xf32>, memref<3x16xf32>)
+      spec {silu = true}
+    return
+  }
+}
+
+// -----
+
 // expected-error @+1 {{expects a moe.context of 65 to 128, for which the caches are planned, but got 129}}
 module attributes {moe.context = 129 : i64, rt.plan = {kv_capacity = 128 : i64}} {
 }

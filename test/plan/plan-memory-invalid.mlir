@@ -30,6 +30,36 @@ module attributes {moe.model = {hidden_size = 64 : i64, vocab_size = 64 : i64}, 
 
 // -----
 
+module attributes {moe.model = {hidden_size = 64 : i64, vocab_size = 64 : i64}, moe.chunk = 4 : i64, rt.pack = {}} {
+  // expected-error @+1 {{expects states of f32, but got '!moe.state<shape = [3, 16], elem = f16>'}}
+  func.func @prefill(%s: !moe.state<shape = [3, 16], elem = f16>) {
+    return
+  }
+}
+
+// -----
+
+module attributes {moe.model = {hidden_size = 64 : i64, vocab_size = 64 : i64}, moe.chunk = 4 : i64, rt.pack = {}} {
+  // expected-error @+1 {{expects recurrent states of at most 2^40 bytes together, but got}}
+  func.func @prefill(%s: !moe.state<shape = [1048576, 1048576], elem = f32>) {
+    return
+  }
+}
+
+// -----
+
+module attributes {moe.model = {hidden_size = 64 : i64, vocab_size = 64 : i64}, moe.chunk = 4 : i64, rt.pack = {}} {
+  func.func @prefill(%s: !moe.state<shape = [3, 16], elem = f32>) {
+    return
+  }
+  // expected-error @+1 {{expects the states of @prefill in their order}}
+  func.func @decode(%s: !moe.state<shape = [3, 32], elem = f32>) {
+    return
+  }
+}
+
+// -----
+
 !cache = !moe.cache<kv_heads = 65536, qk_dim = 1024, v_dim = 1024, capacity = 1073741824, elem = f32>
 module attributes {moe.model = {hidden_size = 64 : i64, vocab_size = 64 : i64}, moe.chunk = 4 : i64, rt.pack = {}} {
   // expected-error @+1 {{expects a KV cache of at most 2^62 bytes, but got 16777216 blocks of}}

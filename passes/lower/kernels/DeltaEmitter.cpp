@@ -64,9 +64,7 @@ void DeltaEmitter::emitKeyHead(Value token, Value keyHead) {
   emitUnit(memrefs.q, token, first, queries, true);
 }
 
-Value DeltaEmitter::emitDecay(Value log, Value x) {
-  return f.exp(f.mulf(f.negate(f.exp(log)), f.softplus(x)));
-}
+Value DeltaEmitter::emitDecay(Value log, Value x) { return f.exp(f.mulf(f.negate(f.exp(log)), f.softplus(x))); }
 
 void DeltaEmitter::emitRates(Value token, Value head) {
   beta = f.sigmoid(f.load(memrefs.b, {token, head}));
@@ -102,9 +100,7 @@ void DeltaEmitter::emitColumns(Value token, Value head, Value first, int64_t cou
     pieces.push_back({f.add(first, column), std::min(kFloatLanes, count - column)});
     zeros.push_back(f.zeroVector(pieces.back().width));
   }
-  auto overRows = [&](FloatBuilder::LoopBody body) {
-    return f.loop(f.index(0), f.index(spec.keyDim), 1, zeros, body);
-  };
+  auto overRows = [&](FloatBuilder::LoopBody body) { return f.loop(f.index(0), f.index(spec.keyDim), 1, zeros, body); };
   auto decayOf = [&](Value row) { return decays ? f.load(decays, {row}) : decay; };
   Values recalled = overRows([&](Value row, ValueRange sums) {
     Values next;

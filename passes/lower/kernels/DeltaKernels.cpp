@@ -28,11 +28,12 @@ llvm::Error check(const ConvSpec &spec) {
 llvm::Error check(const DeltaSpec &spec) {
   if (spec.maxTokens < 1 || spec.keyHeads < 1 || spec.valueHeads < 1 || spec.valueHeads % spec.keyHeads != 0 ||
       spec.keyDim < 1 || spec.valueDim < 1)
-    return llvm::createStringError("delta rule expects at least 1 token, value heads in a multiple of the key heads and "
-                                   "dimensions from 1, but got %lld tokens, %lld and %lld heads, dimensions %lld and "
-                                   "%lld",
-                                   (long long)spec.maxTokens, (long long)spec.valueHeads, (long long)spec.keyHeads,
-                                   (long long)spec.valueDim, (long long)spec.keyDim);
+    return llvm::createStringError(
+        "delta rule expects at least 1 token, value heads in a multiple of the key heads and "
+        "dimensions from 1, but got %lld tokens, %lld and %lld heads, dimensions %lld and "
+        "%lld",
+        (long long)spec.maxTokens, (long long)spec.valueHeads, (long long)spec.keyHeads, (long long)spec.valueDim,
+        (long long)spec.keyDim);
   bool isScalar = spec.rateColumns == spec.valueHeads;
   if (!isScalar && spec.rateColumns != spec.valueHeads * spec.keyDim)
     return llvm::createStringError("delta rule expects a decay with %lld columns, or %lld, but got %lld",
@@ -71,9 +72,7 @@ struct DeltaTypes {
     MatrixSpec matrix{channels, spec.length, Encoding::f32(), 0};
     return MemRefType::get({matrix.layout(LayoutFamily::X86).totalBytes()}, builder.getI8Type());
   }
-  void appendRates(SmallVectorImpl<Type> &types) {
-    types.append({rows(spec.rateColumns), rows(spec.valueHeads)});
-  }
+  void appendRates(SmallVectorImpl<Type> &types) { types.append({rows(spec.rateColumns), rows(spec.valueHeads)}); }
   void appendDecay(SmallVectorImpl<Type> &types) {
     types.append({floats({spec.logLength}), floats({spec.rateColumns})});
   }
@@ -123,25 +122,25 @@ func::FuncOp buildConv(KernelContext &context, ModuleOp module, StringRef name, 
   whole.length = spec.length;
   DeltaTypes types{whole, Builder(module.getContext())};
   Type rows = types.rows(spec.channels);
-  return buildFloatKernel(
-      context, module, name, {rows, types.stored(spec.channels), rows, types.window(spec.channels)},
-      [&](FloatBuilder &f, const FloatKernelArguments &a) {
-        ConvMemrefs memrefs{a.memrefs[0], a.memrefs[1], a.memrefs[2], a.memrefs[3]};
-        int64_t whole = spec.channels / kFloatLanes, tail = spec.channels % kFloatLanes;
-        constexpr int64_t kPerTile = kConvTileChannels / kFloatLanes;
-        Value end = f.minimum(f.multiply(a.tileEnd, kPerTile), f.index(whole));
-        f.loop(f.multiply(a.tileBegin, kPerTile), end, 1, [&](Value vector) {
-          emitConvolution(f, spec, memrefs, a.count, f.multiply(vector, kFloatLanes), kFloatLanes);
-        });
-        if (tail == 0)
-          return;
-        // The last tile has the tail.
-        Value last = f.index(spec.numTiles());
-        Value hasLast = f.select(f.compare(arith::CmpIPredicate::eq, a.tileEnd, last), f.index(1), f.index(0));
-        f.loop(f.index(0), hasLast, 1, [&](Value) {
-          emitConvolution(f, spec, memrefs, a.count, f.index(whole * kFloatLanes), tail);
-        });
-      });
+  return buildFloatKernel(context, module, name, {rows, types.stored(spec.channels), rows, types.window(spec.channels)},
+                          [&](FloatBuilder &f, const FloatKernelArguments &a) {
+                            ConvMemrefs memrefs{a.memrefs[0], a.memrefs[1], a.memrefs[2], a.memrefs[3]};
+                            int64_t whole = spec.channels / kFloatLanes, tail = spec.channels % kFloatLanes;
+                            constexpr int64_t kPerTile = kConvTileChannels / kFloatLanes;
+                            Value end = f.minimum(f.multiply(a.tileEnd, kPerTile), f.index(whole));
+                            f.loop(f.multiply(a.tileBegin, kPerTile), end, 1, [&](Value vector) {
+                              emitConvolution(f, spec, memrefs, a.count, f.multiply(vector, kFloatLanes), kFloatLanes);
+                            });
+                            if (tail == 0)
+                              return;
+                            // The last tile has the tail.
+                            Value last = f.index(spec.numTiles());
+                            Value hasLast =
+                                f.select(f.compare(arith::CmpIPredicate::eq, a.tileEnd, last), f.index(1), f.index(0));
+                            f.loop(f.index(0), hasLast, 1, [&](Value) {
+                              emitConvolution(f, spec, memrefs, a.count, f.index(whole * kFloatLanes), tail);
+                            });
+                          });
 }
 
 func::FuncOp buildDeltaRule(KernelContext &context, ModuleOp module, StringRef name, const DeltaSpec &spec) {
@@ -235,8 +234,7 @@ struct StepEmitter {
     emitter.emitRates(token, head);
     int64_t whole = spec.valueDim / strip * strip, tail = spec.valueDim - whole;
     if (whole > 0)
-      f.loop(f.index(0), f.index(whole), strip,
-             [&](Value first) { emitter.emitColumns(token, head, first, strip); });
+      f.loop(f.index(0), f.index(whole), strip, [&](Value first) { emitter.emitColumns(token, head, first, strip); });
     if (tail > 0)
       emitter.emitColumns(token, head, f.index(whole), tail);
     emitter.emitNorm(token, head);
@@ -267,7 +265,8 @@ func::FuncOp buildDeltaStep(KernelContext &context, ModuleOp module, StringRef n
     Taker take{a.memrefs};
     StepEmitter step{f, spec, deltaStripColumns(context.isa), {}, {}, {}, {}, a.count};
     DeltaMemrefs &m = step.memrefs;
-    for (Value *memref : {&m.q, &m.k, &m.v, &m.z, &m.a, &m.b, &step.q.w, &step.k.w, &step.v.w, &m.aLog, &m.dtBias, &m.w})
+    for (Value *memref :
+         {&m.q, &m.k, &m.v, &m.z, &m.a, &m.b, &step.q.w, &step.k.w, &step.v.w, &m.aLog, &m.dtBias, &m.w})
       *memref = take();
     take.result(spec, m);
     for (Value *memref : {&step.q.state, &step.k.state, &step.v.state, &m.state})

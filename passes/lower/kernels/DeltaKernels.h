@@ -42,12 +42,12 @@ struct ConvSpec {
 /// Norm: y = (o * 1 / √(Σo²/valueDim + epsilon)) * w * act(z); with group > 0 int8 codes of it as QuantizeSpec.
 ///
 /// Memrefs of the rule: q, k f32 [maxTokens][keyHeads * keyDim], v f32 [maxTokens][valueHeads * valueDim], a f32
-/// [maxTokens][rateColumns], b f32 [maxTokens][valueHeads], a_log f32 [logLength], dt_bias f32 [rateColumns], o as v (it
-/// may be v), state f32 [valueHeads][keyDim][valueDim]. Tile: a strip of columns of one head, index head * strips +
+/// [maxTokens][rateColumns], b f32 [maxTokens][valueHeads], a_log f32 [logLength], dt_bias f32 [rateColumns], o as v
+/// (it may be v), state f32 [valueHeads][keyDim][valueDim]. Tile: a strip of columns of one head, index head * strips +
 /// strip. Memrefs of the norm: o, z as v, w f32 [valueDim], y as v (it may be o), or codes, scales and sums. Tile: one
 /// token. Memrefs of the whole step: q, k, v, z, a, b, the three weights of the convolutions, a_log, dt_bias, w, y or
-/// codes, scales and sums, the three states of the convolutions, state; q, k and v are overwritten, y may be v. Tile: one
-/// key head with its value heads.
+/// codes, scales and sums, the three states of the convolutions, state; q, k and v are overwritten, y may be v. Tile:
+/// one key head with its value heads.
 struct DeltaSpec {
   int64_t maxTokens = 0;
   int64_t keyHeads = 0;
@@ -61,7 +61,7 @@ struct DeltaSpec {
   float scale = 1.0f;
   float epsilon = 1e-6f;
   bool tiled = false;
-  bool silu = true;        ///< after the convolutions
+  bool silu = true;         ///< after the convolutions
   bool sigmoidGate = false; ///< act of the norm: sigmoid, or else silu
   int64_t group = 0;
 

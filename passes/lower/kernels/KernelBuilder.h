@@ -38,8 +38,8 @@ mlir::Value buildSilu(mlir::OpBuilder &builder, mlir::Location location, mlir::V
 mlir::Value buildSigmoid(mlir::OpBuilder &builder, mlir::Location location, mlir::Value x);
 
 /// log(1 + e^x) = max(x, 0) + log(1 + u), u = exp(-|x|). With s = u / (2 + u), at most 1/3, log(1 + u) is
-/// 2 (s + s³/3 + … + s¹⁵/15); the next term is below 2^-29 of it. For x > 17.4 the sum is x. Error: below 3 units in the
-/// last place.
+/// 2 (s + s³/3 + … + s¹⁵/15); the next term is below 2^-29 of it. For x > 17.4 the sum is x. Error: below 3 units in
+/// the last place.
 mlir::Value buildSoftplus(mlir::OpBuilder &builder, mlir::Location location, mlir::Value x);
 
 } // namespace moec

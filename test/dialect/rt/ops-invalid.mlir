@@ -38,6 +38,24 @@ func.func @f(%context: !rt.context) {
 
 // -----
 
+// rt.state (C1): not f32
+func.func @f(%context: !rt.context) {
+  // expected-error @+1 {{expects a view of f32, but got 'memref<64xi8>'}}
+  %x = rt.state %context[0] : memref<64xi8>
+  return
+}
+
+// -----
+
+// rt.state (C1): offset
+func.func @f(%context: !rt.context) {
+  // expected-error @+1 {{expects an offset from 0 that is a multiple of 64, but got 8}}
+  %x = rt.state %context[8] : memref<64xf32>
+  return
+}
+
+// -----
+
 // rt.kv_window (C1)
 func.func @f(%context: !rt.context) {
   // expected-error @+1 {{expects a view memref<4xi32>, but got 'memref<3xi32>'}}

@@ -17,6 +17,8 @@ func.func @views(%context: !rt.context) {
   %w = rt.resident %context[4096] : memref<18432xi8>
   // CHECK: rt.kv %{{.*}}[9216] : memref<589824xi8>
   %kv = rt.kv %context[9216] : memref<589824xi8>
+  // CHECK: rt.state %{{.*}}[6144] : memref<4x16x16xf32>
+  %s = rt.state %context[6144] : memref<4x16x16xf32>
   // CHECK: rt.kv_window %{{.*}} : memref<4xi32>
   %window = rt.kv_window %context : memref<4xi32>
   // CHECK: rt.poll %{{.*}} layer(3)

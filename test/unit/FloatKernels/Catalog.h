@@ -85,6 +85,17 @@ constexpr int64_t kNumBlocks = kContext / 64;
   X(combine_4, 50, 4)                                                                                                  \
   X(combine_1, 64, 1)
 
+constexpr int64_t kDeltaTokens = 64;
+
+// X(name, keyHeads, valueHeads, keyDim, valueDim, length, perChannel, tiled, sigmoid, group)
+#define DELTA_KERNELS(X)                                                                                               \
+  X(delta_16, 2, 4, 16, 16, 4, false, false, false, 0)                                                                 \
+  X(delta_odd, 3, 3, 24, 40, 4, false, false, true, 0)                                                                 \
+  X(delta_tiled, 2, 6, 8, 80, 3, false, true, false, 0)                                                                \
+  X(delta_channels, 1, 3, 20, 32, 2, true, false, false, 32)                                                           \
+  X(delta_128, 1, 2, 128, 128, 4, false, true, false, 64)                                                              \
+  X(delta_narrow, 5, 5, 3, 7, 4, true, true, true, 0)
+
 /// Bytes that a KV layer has in a block, and the offsets of its parts (include/moert and the pack format's notes).
 struct KvShape {
   int64_t kvHeads, keyDim, valueDim, elementBits, layerOffset;

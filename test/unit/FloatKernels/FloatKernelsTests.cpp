@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The float kernels give the bytes of plain loops on every ISA level, and specs out of range are refused.
+#include "passes/lower/kernels/DeltaKernels.h"
 #include "passes/lower/kernels/FloatKernels.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -108,4 +109,25 @@ TEST(FloatKernels, ChecksRefuseSpecsOutOfRange) {
   RopeAppendSpec rope{1, 4, 33, 64, false, 1e-6f, false, smallLayout()};
   EXPECT_EQ(firstError(check(rope)), "rope expects at least 1 token, 1 position and an even rotary dimension of at "
                                      "most 32, but got 1 tokens, 64 positions and dimension 33");
+}
+
+TEST(FloatKernels, ChecksRefuseDeltaSpecsOutOfRange) {
+  EXPECT_EQ(firstError(check(ConvSpec{1, 64, 17})), "conv expects at least 1 token, 1 channel and a length of 2 to 16, "
+                                                    "but got 1 tokens, 64 channels and length 17");
+  DeltaSpec spec{1, 2, 4, 16, 16, 4, 4};
+  EXPECT_EQ(firstError(check(spec)), "");
+  spec.valueHeads = 3;
+  EXPECT_EQ(firstError(check(spec)), "delta rule expects at least 1 token, value heads in a multiple of the key heads "
+                                     "and dimensions from 1, but got 1 tokens, 3 and 2 heads, dimensions 16 and 16");
+  spec.valueHeads = 4;
+  spec.rateColumns = 8;
+  EXPECT_EQ(firstError(check(spec)), "delta rule expects a decay with 4 columns, or 64, but got 8");
+  spec.rateColumns = 64;
+  spec.logLength = 8;
+  EXPECT_EQ(firstError(check(spec)), "delta rule expects one a_log for each head or fewer, but got 8 for 4 heads");
+  spec.logLength = 4;
+  spec.group = 32;
+  EXPECT_EQ(firstError(check(spec)),
+            "gated norm expects a group that is a multiple of 16 and divides the head, but got "
+            "group 32 and heads of 16");
 }

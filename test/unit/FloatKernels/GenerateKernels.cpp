@@ -3,6 +3,7 @@
 /// Writes an object with every kernel of the catalog for one ISA level. Main source: test/unit/FloatKernels/Catalog.h.
 #include "lib/Object/Object.h"
 #include "passes/lower/LLVMPipeline.h"
+#include "passes/lower/kernels/DeltaKernels.h"
 #include "passes/lower/kernels/FloatKernels.h"
 #include "test/unit/FloatKernels/Catalog.h"
 
@@ -31,6 +32,21 @@ KvLayout layoutOf(const KvShape &shape, KvElement element) {
 Encoding encodingOf(llvm::StringRef name, int64_t group) {
   std::string full = name.starts_with("f") ? name.str() : (name + "/" + llvm::Twine(group)).str();
   return llvm::cantFail(parseEncoding(full));
+}
+
+void buildDelta(KernelContext &context, ModuleOp module, llvm::StringRef name, const DeltaSpec &spec) {
+  require(check(spec));
+  ConvSpec keys{spec.maxTokens, spec.keyColumns(), spec.length, true};
+  ConvSpec values{spec.maxTokens, spec.valueColumns(), spec.length, true};
+  buildConv(context, module, (name + "_conv_keys").str(), keys);
+  buildConv(context, module, (name + "_conv_values").str(), values);
+  buildDeltaRule(context, module, (name + "_rule").str(), spec);
+  buildGatedNorm(context, module, (name + "_norm").str(), spec);
+  buildDeltaStep(context, module, (name + "_step").str(), spec);
+}
+
+Isa isaOf(llvm::StringRef level) {
+  return level == "arm64" ? Isa::Dotprod : level == "avx512" ? Isa::Avx512Vnni : Isa::Avx2;
 }
 
 void buildAll(KernelContext &context, ModuleOp module) {
@@ -66,6 +82,12 @@ void buildAll(KernelContext &context, ModuleOp module) {
   ROUTER_KERNELS(ROUTER)
 #define COMBINE(name, columns, topK) BUILD(buildCombine, name, CombineSpec spec{kMaxTokens, columns, topK})
   COMBINE_KERNELS(COMBINE)
+#define DELTA(name, keyHeads, valueHeads, keyDim, valueDim, length, perChannel, tiled, sigmoid, group)                 \
+  buildDelta(context, module, #name,                                                                                   \
+             DeltaSpec{kDeltaTokens, keyHeads, valueHeads, keyDim, valueDim,                                           \
+                       (perChannel) ? (valueHeads) * (keyDim) : (valueHeads), valueHeads, length, 1e-6f, 0.125f,       \
+                       1e-6f, tiled, true, sigmoid, group});
+  DELTA_KERNELS(DELTA)
 }
 
 } // namespace
@@ -82,8 +104,7 @@ int main(int argc, char **argv) {
   mlirContext.loadAllAvailableDialects();
   OpBuilder builder(&mlirContext);
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
-  bool isArm = llvm::StringRef(argv[1]) == "arm64";
-  KernelContext context{builder, builder.getUnknownLoc(), isArm ? Isa::Dotprod : Isa::Avx2};
+  KernelContext context{builder, builder.getUnknownLoc(), isaOf(argv[1])};
   buildAll(context, *module);
   if (failed(verify(*module)))
     return 1;

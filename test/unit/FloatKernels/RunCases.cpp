@@ -8,5 +8,6 @@ int main() {
   runRouterCases();
   runRopeCases();
   runAttentionCases();
+  runDeltaCases();
   return Runner::numFailures == 0 ? 0 : 1;
 }

@@ -79,5 +79,6 @@ void runRowCases();
 void runRouterCases();
 void runRopeCases();
 void runAttentionCases();
+void runDeltaCases();
 
 #endif

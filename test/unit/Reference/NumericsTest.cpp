@@ -28,6 +28,16 @@ TEST(Numerics, SiluOfKnownValues) {
   EXPECT_EQ(silu(100.0f), 100.0f);
 }
 
+TEST(Numerics, SoftplusFollowsTheLogarithm) {
+  for (float x = -80.0f; x < 80.0f; x += 0.37f) {
+    double exact = x > 30.0f ? x : std::log1p(std::exp(static_cast<double>(x)));
+    EXPECT_NEAR(softplus(x), exact, 3e-7 * exact) << x;
+  }
+  EXPECT_EQ(softplus(20.5f), 20.5f);
+  EXPECT_TRUE(std::isnan(softplus(NAN)));
+  EXPECT_EQ(sigmoid(0.0f), 0.5f);
+}
+
 TEST(Numerics, TreeAddsEightThenFour) {
   // In f32, 2^24 + 1 is 2^24: partials 0 and 8 meet first, so 2^24 - 2^24 = 0 and the 1 survives.
   float partials[16] = {};
