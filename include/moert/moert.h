@@ -16,7 +16,7 @@ extern "C" {
 /// Structures that the caller fills start with struct_bytes: a library takes shorter ones (the missing fields are 0,
 /// their default) and longer ones if what it does not know is 0. Structures that the library fills, and what a function
 /// takes, change only with this number.
-#define MOERT_API_VERSION 2u
+#define MOERT_API_VERSION 3u
 
 typedef enum moert_status {
   MOERT_STATUS_OK = 0,
@@ -52,9 +52,8 @@ typedef struct moert_session moert_session;
 typedef enum moert_on_full {
   MOERT_ON_FULL_STOP = 0, /* generation ends with MOERT_FINISH_CONTEXT, other calls with MOERT_STATUS_CONTEXT_FULL */
   /// The first `keep` tokens and the latest context / 2 stay, those between are dropped, and what stays is fed again:
-  /// the session is then exactly as a fresh one that was fed those tokens. Refused for models with recurrent state,
-  /// which cannot forget. A call that fails or is cancelled meanwhile leaves the session with the whole chunks fed
-  /// again so far.
+  /// the session is then exactly as a fresh one that was fed those tokens. After a call that fails or is cancelled
+  /// meanwhile the session holds the tokens that stay; the next call feeds what is missing.
   MOERT_ON_FULL_SLIDE = 1
 } moert_on_full;
 
@@ -81,6 +80,9 @@ typedef struct moert_open_options {
                            its call only */
   uint32_t on_full;     /* moert_on_full */
   uint32_t keep;        /* MOERT_ON_FULL_SLIDE: first tokens that stay; 0 = 4; UINT32_MAX = none */
+  uint32_t state_checkpoints; /* models with recurrent state: copies of it that a session keeps, from which a rewind or
+                                 a call after a failure goes on (docs/c-api.md); up to 64; 0 = 2; UINT32_MAX = none */
+  uint32_t reserved;          /* 0 */
 } moert_open_options;
 
 /// Bytes by class, for the options given. `plan_bytes` is the most that this library adds to the process.
@@ -91,14 +93,15 @@ typedef struct moert_plan_info {
   uint64_t planned_bytes; /* what will be used under that budget, <= budget_bytes */
   uint64_t resident_bytes;
   uint64_t arena_bytes;
-  uint64_t kv_bytes; /* at full context, or of the window */
-  uint64_t state_bytes;
+  uint64_t kv_bytes;    /* at full context, or of the window */
+  uint64_t state_bytes; /* recurrent state and its checkpoints */
   uint64_t slot_bytes;  /* size of one page slot */
   uint64_t num_slots;   /* page slots under that budget */
   uint64_t num_experts; /* expert records of the model */
   uint64_t min_slots;
-  uint64_t code_bytes;     /* mapped bytes of the .so */
-  uint64_t overhead_bytes; /* thread stacks, directory, tables, reader buffers, session bookkeeping */
+  uint64_t code_bytes;       /* mapped bytes of the .so */
+  uint64_t overhead_bytes;   /* thread stacks, directory, tables, reader buffers, session bookkeeping */
+  uint64_t checkpoint_bytes; /* of state_bytes, what checkpoints take at most */
 } moert_plan_info;
 
 typedef struct moert_statistics {
@@ -123,6 +126,7 @@ typedef struct moert_statistics {
   uint64_t slides;             /* times that a session dropped tokens to go on */
   uint32_t pinned_cpus;        /* number of CPUs in moert_open_options::cpus; 0 = not pinned */
   uint32_t reserved;
+  uint64_t tokens_replayed; /* computed again from what a session holds: by slides, after rewinds and failures */
 } moert_statistics;
 
 /// What makes results differ from those of the compiled model.
@@ -222,11 +226,13 @@ typedef struct moert_api {
                           moert_logits_callback on_logits, void *user, moert_error *error);
   /// Feeds one token. On error the session is as before.
   moert_status (*decode)(moert_session *session, int32_t id, moert_error *error);
-  /// Logits [vocab_size] of the last token fed; NULL before the first. Valid until the next call on the session.
+  /// Logits [vocab_size] of the last token fed; NULL before the first and, but for where a checkpoint has them, after
+  /// session_rewind. Valid until the next call on the session.
   const float *(*logits)(const moert_session *session);
+  /// If there are no logits, the last token that the session holds is computed again first.
   moert_status (*sample)(moert_session *session, const moert_sampler_options *options, int32_t *id, moert_error *error);
   /// Prefill of ids[count], then sampling until stop, length, context or cancel. generated (may be NULL) receives up to
-  /// max_tokens ids.
+  /// max_tokens ids. count may be 0 if the session holds tokens: it goes on behind them.
   moert_status (*generate)(moert_session *session, const int32_t *ids, size_t count,
                            const moert_generate_options *options, int32_t *generated, size_t capacity,
                            moert_generate_result *result, moert_error *error);
@@ -240,6 +246,11 @@ typedef struct moert_api {
   /// Reserved for giving memory back under pressure. Level 0 does nothing and is OK; others are
   /// MOERT_STATUS_UNSUPPORTED: the budget is constant after open. Sessions give KV blocks back by session_reset.
   moert_status (*trim)(moert_model *model, uint32_t level, moert_error *error);
+  /// Forgets all tokens but the first `position`; the session is then exactly as a fresh one that was fed those. Costs
+  /// no computing itself, and keeps the memory. What KV cache and recurrent state lack afterwards (docs/c-api.md) is
+  /// computed again by the next call that feeds or samples; if that fails or is cancelled, the session still holds what
+  /// it held. After a slide positions are those of the tokens that are left.
+  moert_status (*session_rewind)(moert_session *session, uint64_t position, moert_error *error);
 } moert_api;
 
 /// The only function symbol of a compiled model. NULL if `version` is not supported.

@@ -178,6 +178,13 @@ static moert_status reset(moert_session *session, moert_error *error) {
   return guard.status ? guard.status : resetSession(*session, error);
 }
 
+static moert_status rewind(moert_session *session, uint64_t position, moert_error *error) {
+  if (!session)
+    return noSession(error);
+  BusyGuard guard(*session, error);
+  return guard.status ? guard.status : rewindSession(*session, position, error);
+}
+
 static uint64_t sessionLength(const moert_session *session) { return session ? session->length : 0; }
 
 static moert_status statistics(const moert_model *model, moert_statistics *out, moert_error *error) {
@@ -210,6 +217,7 @@ static moert_status statistics(const moert_model *model, moert_statistics *out, 
   out->lock_refused_bytes = model->ledger.wantedLock.load() - out->locked_bytes;
   out->lock_limit_bytes = model->ledger.isLocking() ? lockLimitBytes() : 0;
   out->slides = counters.slides.load();
+  out->tokens_replayed = counters.tokensReplayed.load();
   out->pinned_cpus = settings.cpus.count();
   return MOERT_STATUS_OK;
 }
@@ -228,7 +236,7 @@ static moert_status trim(moert_model *model, uint32_t level, moert_error *error)
 static const moert_api kApi = {
     MOERT_API_VERSION, sizeof(moert_api), plan,       open,   closeModel, modelInfo, modelPlan, tokenize, detokenize,
     createSession,     destroySession,    prefill,    decode, logits,     sample,    generate,  cancel,   reset,
-    sessionLength,     statistics,        statusName, trim};
+    sessionLength,     statistics,        statusName, trim,   rewind};
 
 } // namespace moert
 

@@ -20,7 +20,7 @@ namespace moert {
 inline constexpr uint64_t kDirectoryPieceBytes = 48 * 1024;
 
 struct ModelCounters {
-  Atomic<uint64_t> joins, tokensPrefilled, tokensDecoded, prefillNs, decodeNs, slides;
+  Atomic<uint64_t> joins, tokensPrefilled, tokensDecoded, tokensReplayed, prefillNs, decodeNs, slides;
 };
 
 /// Pieces of the model's region behind the `moert_model` itself.

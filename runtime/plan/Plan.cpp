@@ -9,6 +9,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/session/Session.h"
 
+#include <stdio.h>
 #include <string.h>
 
 namespace moert {
@@ -121,8 +122,7 @@ static moert_status resolveThreads(const moert_open_options &options, Settings &
 }
 
 /// What happens when the context is full.
-static moert_status resolveOnFull(const moert_model_descriptor &d, const moert_open_options &options,
-                                  Settings &settings, moert_error *error) {
+static moert_status resolveOnFull(const moert_open_options &options, Settings &settings, moert_error *error) {
   constexpr uint32_t kDefaultSinks = 4;
   if (options.on_full > MOERT_ON_FULL_SLIDE)
     return outOfRange(error, "on_full", options.on_full, "0 (stop) to", MOERT_ON_FULL_SLIDE);
@@ -130,12 +130,6 @@ static moert_status resolveOnFull(const moert_model_descriptor &d, const moert_o
   settings.keep = options.keep == UINT32_MAX ? 0 : options.keep ? options.keep : kDefaultSinks;
   if (!settings.slides)
     return MOERT_STATUS_OK;
-  if (d.plan.state_bytes)
-    return fail(
-        error, MOERT_STATUS_UNSUPPORTED,
-        "options.on_full cannot be slide: '%s' has a recurrent state of %llu bytes, which holds all tokens so far "
-        "and cannot drop some; use stop",
-        d.model_name, static_cast<unsigned long long>(d.plan.state_bytes));
   // At least one token must be dropped, or nothing would be gained.
   uint32_t kept = settings.context / 2;
   if (settings.keep >= settings.context - kept)
@@ -165,6 +159,13 @@ moert_status resolveOptions(const moert_model_descriptor &d, const moert_open_op
     return outOfRange(error, "experts_used", copy.experts_used, "0 (all) to the compiled", d.top_k);
   if (copy.lock_memory > 1)
     return outOfRange(error, "lock_memory", copy.lock_memory, "0 or", 1);
+  if (copy.state_checkpoints > kMaxCheckpoints && copy.state_checkpoints != UINT32_MAX)
+    return outOfRange(error, "state_checkpoints", copy.state_checkpoints, "0 (default), UINT32_MAX (none) or 1 to",
+                      kMaxCheckpoints);
+  uint32_t checkpoints = copy.state_checkpoints == UINT32_MAX ? 0
+                         : copy.state_checkpoints             ? copy.state_checkpoints
+                                                              : kDefaultCheckpoints;
+  settings.stateCheckpoints = d.plan.state_bytes ? checkpoints : 0;
   settings.readerLanes = d.plan.num_expert_records ? (copy.reader_lanes ? copy.reader_lanes : 2) : 0;
   settings.context = copy.context ? copy.context : d.context;
   settings.maxSessions = copy.max_sessions ? copy.max_sessions : 1;
@@ -176,7 +177,7 @@ moert_status resolveOptions(const moert_model_descriptor &d, const moert_open_op
     return status;
   if (moert_status status = resolveWindow(d, copy, settings, error))
     return status;
-  return resolveOnFull(d, copy, settings, error);
+  return resolveOnFull(copy, settings, error);
 }
 
 namespace {
@@ -203,12 +204,16 @@ static moert_status refuse(const moert_plan_info &info, const Settings &settings
         consumers[k] = other;
       }
   char needed[kSizeTextBytes], given[kSizeTextBytes], largest[3][kSizeTextBytes];
+  char checkpoints[48] = "";
+  if (settings.stateCheckpoints)
+    snprintf(checkpoints, sizeof(checkpoints), ", the state checkpoints (now %u)", settings.stateCheckpoints);
   return fail(error, MOERT_STATUS_BUDGET,
-              "needs %s, budget is %s (%s %s, %s %s, %s %s); raise the budget, or lower the context (now %u) or the "
+              "needs %s, budget is %s (%s %s, %s %s, %s %s); raise the budget, or lower the context (now %u)%s or the "
               "sessions (now %u)",
               sizeText(info.min_bytes, needed), sizeText(info.budget_bytes, given), consumers[0].name,
               sizeText(consumers[0].bytes, largest[0]), consumers[1].name, sizeText(consumers[1].bytes, largest[1]),
-              consumers[2].name, sizeText(consumers[2].bytes, largest[2]), settings.context, settings.maxSessions);
+              consumers[2].name, sizeText(consumers[2].bytes, largest[2]), settings.context, checkpoints,
+              settings.maxSessions);
 }
 
 moert_status makePlan(const moert_model_descriptor &d, const Settings &settings, Plan &plan, moert_error *error) {
@@ -219,18 +224,20 @@ moert_status makePlan(const moert_model_descriptor &d, const Settings &settings,
   bool valid = checkedMul(numBlocks, d.plan.kv_block_bytes, kvBytes);
   plan.kvBytes = roundUp(kvBytes, kPageBytes);
   plan.arenaBytes = roundUp(d.plan.arena_bytes, kPageBytes);
-  // Two copies: a failed call restores the state that was before it.
-  plan.stateBytes = 2 * roundUp(minOf(d.plan.state_bytes, 1ull << 48), kPageBytes);
+  plan.stateBytes = roundUp(minOf(d.plan.state_bytes, 1ull << 48), kPageBytes);
+  plan.checkpointBytes = Checkpoints::bytesOfOne(d) * settings.stateCheckpoints;
   plan.sessionBookBytes = roundUp(measureSession(d, settings), kPageBytes);
   Settings planned = settings;
   planned.threads = static_cast<uint32_t>(maxOf(settings.threads, kPlannedThreads));
   plan.modelBookBytes = roundUp(measureModel(d, planned), kPageBytes);
   uint64_t numThreads = planned.threads - 1 + settings.readerLanes;
 
-  CheckedSum arena, kv, state, overhead, fixed;
+  CheckedSum arena, kv, state, checkpoints, overhead, fixed;
   arena.addProduct(plan.arenaBytes, settings.maxSessions);
   kv.addProduct(plan.kvBytes, settings.maxSessions);
   state.addProduct(plan.stateBytes, settings.maxSessions);
+  checkpoints.addProduct(plan.checkpointBytes, settings.maxSessions);
+  state.add(checkpoints.total);
   overhead.addProduct(plan.sessionBookBytes, settings.maxSessions);
   overhead.addProduct(numThreads, roundUp(kStackBytes, kPageBytes));
   overhead.add(plan.modelBookBytes);
@@ -240,6 +247,7 @@ moert_status makePlan(const moert_model_descriptor &d, const Settings &settings,
   info.arena_bytes = arena.total;
   info.kv_bytes = kv.total;
   info.state_bytes = state.total;
+  info.checkpoint_bytes = checkpoints.total;
   info.overhead_bytes = overhead.total;
   info.code_bytes = settings.codeBytes;
   const uint64_t classes[] = {info.resident_bytes, arena.total, kv.total, state.total, overhead.total, info.code_bytes};
@@ -251,7 +259,8 @@ moert_status makePlan(const moert_model_descriptor &d, const Settings &settings,
   CheckedSum all = fixed, least = fixed;
   all.addProduct(info.num_experts, info.slot_bytes);
   least.addProduct(info.min_slots, info.slot_bytes);
-  if (!valid || !arena.valid || !kv.valid || !state.valid || !overhead.valid || !all.valid || !least.valid)
+  if (!valid || !arena.valid || !kv.valid || !state.valid || !checkpoints.valid || !overhead.valid || !all.valid ||
+      !least.valid)
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "the plan for context %u and %u sessions passes 2^64 bytes",
                 settings.context, settings.maxSessions);
   info.plan_bytes = all.total;

@@ -22,6 +22,9 @@ inline constexpr uint32_t kMaxThreads = MOERT_MAX_THREADS;
 inline constexpr uint32_t kPlannedThreads = 4;
 inline constexpr uint32_t kMaxReaderLanes = MOERT_MAX_READER_LANES;
 inline constexpr uint32_t kMaxSessions = 1024;
+/// Begin of the last prompt and of the last reply: undoing or repeating either computes nothing again.
+inline constexpr uint32_t kDefaultCheckpoints = 2;
+inline constexpr uint32_t kMaxCheckpoints = 64;
 /// Room to tokenize a text of the context's length that is not in NFC: up to three times its bytes, about 5 bytes a
 /// token. Taken from the ledger during the call only.
 inline constexpr uint64_t kTokenizeBytesPerPosition = 16;
@@ -35,16 +38,17 @@ struct Settings {
   moert_kv_window window;
   uint32_t expertsUsed; /// 1 to top_k; 0 if the model has no experts
   bool locksMemory, slides;
-  uint32_t keep;        /// first tokens that stay in a slide
-  CpuSet cpus;          /// of the compute threads; empty = not pinned
-  uint64_t budgetBytes; /// 0 = everything resident
-  uint64_t codeBytes;   /// mapped bytes of the .so; its own, unless the compiler plans for another file
+  uint32_t keep;             /// first tokens that stay in a slide
+  uint32_t stateCheckpoints; /// 0 if the model has no recurrent state
+  CpuSet cpus;               /// of the compute threads; empty = not pinned
+  uint64_t budgetBytes;      /// 0 = everything resident
+  uint64_t codeBytes;        /// mapped bytes of the .so; its own, unless the compiler plans for another file
 };
 
 struct Plan {
   moert_plan_info info;
   /// Of one session.
-  uint64_t arenaBytes, kvBytes, stateBytes, sessionBookBytes;
+  uint64_t arenaBytes, kvBytes, stateBytes, checkpointBytes, sessionBookBytes;
   uint64_t modelBookBytes;
 };
 

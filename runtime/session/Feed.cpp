@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Feeding tokens: prefill in chunks, decode, logits. The length moves only when everything of a token or chunk is
-/// done.
+/// Feeding tokens: prefill in chunks, decode, logits, and again what a rewind, a slide or a failure left to be
+/// computed. The length moves only when everything of a token or chunk is done.
 #include "runtime/api/Model.h"
 #include "runtime/base/Checked.h"
 #include "runtime/base/FloatMode.h"
@@ -29,7 +29,7 @@ moert_status checkIds(const moert_session &session, const int32_t *ids, size_t c
   if (!ids)
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "the token ids are null");
   // With a sliding context what the session holds can make room.
-  if (count > context - (session.history ? 0 : session.length))
+  if (count > context - (session.model->settings.slides ? 0 : session.length))
     return fullContext(session, count, error);
   for (size_t i = 0; i < count; ++i)
     if (ids[i] < 0 || static_cast<uint32_t>(ids[i]) >= vocabulary)
@@ -65,7 +65,7 @@ static moert_status runEntry(moert_session &session, moert_entry entry, const ch
 
 static moert_status commitKv(moert_session &session, uint64_t numTokens, moert_error *error) {
   const moert_model &model = *session.model;
-  uint64_t blocks = (session.length + numTokens + MOERT_KV_BLOCK_POSITIONS - 1) / MOERT_KV_BLOCK_POSITIONS;
+  uint64_t blocks = (session.ready + numTokens + MOERT_KV_BLOCK_POSITIONS - 1) / MOERT_KV_BLOCK_POSITIONS;
   // Behind a window the blocks of the ring are used again; until then blocks lie in the order of their positions.
   blocks = minOf(blocks, moert_kv_num_blocks(&model.settings.window, model.settings.context));
   uint64_t bytes = blocks * model.descriptor->plan.kv_block_bytes;
@@ -73,7 +73,7 @@ static moert_status commitKv(moert_session &session, uint64_t numTokens, moert_e
     return MOERT_STATUS_OK;
   char text[kSizeTextBytes];
   return fail(error, MOERT_STATUS_NO_MEMORY, "no memory to grow the kv cache to %s for %llu tokens",
-              sizeText(bytes, text), print(session.length + numTokens));
+              sizeText(bytes, text), print(session.ready + numTokens));
 }
 
 /// Logits of hidden rows [0, n): of all of them if there is a callback, else of the last one.
@@ -88,9 +88,9 @@ static moert_status runHead(moert_session &session, uint64_t n, moert_logits_cal
             runEntry(session, d.head, "head", static_cast<int64_t>(count), first, session.context.tokens, error))
       return status;
     for (uint64_t i = 0; onLogits && i < count; ++i)
-      if (onLogits(user, session.length + first + i, rows + i * d.vocab_size, d.vocab_size) != 0)
+      if (onLogits(user, session.ready + first + i, rows + i * d.vocab_size, d.vocab_size) != 0)
         return fail(error, MOERT_STATUS_CANCELLED, "cancelled by the logits callback at position %llu",
-                    print(session.length + first + i));
+                    print(session.ready + first + i));
     first += count;
     if (first == n)
       memcpy(session.logits, rows + (count - 1) * d.vocab_size, sizeof(float) * d.vocab_size);
@@ -99,25 +99,46 @@ static moert_status runHead(moert_session &session, uint64_t n, moert_logits_cal
   return MOERT_STATUS_OK;
 }
 
-/// Feeds n tokens; on failure the session is as before.
+/// Computes the n tokens behind the ready ones: of the history, or new ones, which then join it. On failure the session
+/// holds what it held.
 static moert_status feed(moert_session &session, moert_entry entry, const char *name, const int32_t *ids, uint64_t n,
                          bool wantLogits, moert_logits_callback onLogits, void *user, moert_error *error) {
+  uint64_t position = session.ready;
   if (session.cancelled.load())
-    return fail(error, MOERT_STATUS_CANCELLED, "cancelled before token %llu", print(session.length));
+    return fail(error, MOERT_STATUS_CANCELLED, "cancelled before token %llu", print(position));
   if (moert_status status = commitKv(session, n, error))
     return status;
-  uint8_t *copy = session.state.data + session.stateBytes;
-  if (session.stateBytes)
-    memcpy(copy, session.state.data, session.stateBytes);
-  moert_status status = runEntry(session, entry, name, static_cast<int64_t>(n), session.length, ids, error);
+  keepSometimes(session);
+  session.kvWritten = maxOf(position ? session.kvWritten : 0, position + n);
+  moert_status status = runEntry(session, entry, name, static_cast<int64_t>(n), position, ids, error);
   if (status == MOERT_STATUS_OK && wantLogits)
     status = runHead(session, n, onLogits, user, error);
-  if (status == MOERT_STATUS_OK && session.history)
-    memmove(session.history + session.length, ids, n * sizeof(int32_t));
-  if (status == MOERT_STATUS_OK)
-    session.length += n;
-  else if (session.stateBytes)
-    memcpy(session.state.data, copy, session.stateBytes);
+  if (status != MOERT_STATUS_OK) {
+    // KV beyond the length is overwritten some time, but the state was changed in place.
+    if (session.stateBytes)
+      goBack(session, position);
+    return status;
+  }
+  session.ready = position + n;
+  if (session.ready > session.length) {
+    memcpy(session.history + position, ids, n * sizeof(int32_t));
+    session.length = session.ready;
+  }
+  return MOERT_STATUS_OK;
+}
+
+/// Computes again what is missing, with the logits of the last token if they are wanted.
+static moert_status catchUp(moert_session &session, bool wantLogits, moert_error *error) {
+  moert_model &model = *session.model;
+  moert_status status = MOERT_STATUS_OK;
+  while (status == MOERT_STATUS_OK && session.ready < session.length) {
+    uint64_t n = minOf(model.descriptor->max_chunk, session.length - session.ready);
+    bool isLast = session.ready + n == session.length;
+    status = feed(session, model.descriptor->prefill, "prefill", session.history + session.ready, n,
+                  wantLogits && isLast, nullptr, nullptr, error);
+    if (status == MOERT_STATUS_OK)
+      model.counters.tokensReplayed.fetchAdd(n);
+  }
   return status;
 }
 
@@ -128,28 +149,20 @@ static moert_status endCall(moert_session &session, moert_status status) {
   return status;
 }
 
-moert_status makeRoom(moert_session &session, uint64_t count, moert_error *error) {
+/// With MOERT_ON_FULL_SLIDE: drops tokens if `count` more do not fit, and if they then would. Then computes what is
+/// missing, so that those can be fed.
+static moert_status makeReady(moert_session &session, uint64_t count, moert_error *error) {
   moert_model &model = *session.model;
   uint64_t context = model.settings.context, length = session.length;
-  if (count <= context - length)
-    return MOERT_STATUS_OK;
-  uint64_t first = minOf(model.settings.keep, length), latest = minOf(context / 2, length - first);
-  uint64_t kept = first + latest;
-  if (!session.history || count > context - kept)
-    return fullContext(session, count, error);
-  memmove(session.history + first, session.history + (length - latest), latest * sizeof(int32_t));
-  session.length = 0;
-  session.hasLogits = false;
-  session.numDropped += length - kept;
-  ++session.numSlides;
-  model.counters.slides.fetchAdd(1);
-  moert_status status = MOERT_STATUS_OK;
-  while (status == MOERT_STATUS_OK && session.length < kept) {
-    uint64_t n = minOf(model.descriptor->max_chunk, kept - session.length);
-    status = feed(session, model.descriptor->prefill, "prefill", session.history + session.length, n, false, nullptr,
-                  nullptr, error);
+  if (count > context - length) {
+    uint64_t first = minOf(model.settings.keep, length), latest = minOf(context / 2, length - first);
+    if (!model.settings.slides || count > context - first - latest)
+      return fullContext(session, count, error);
+    dropHistory(session, first, latest);
+    ++session.numSlides;
+    model.counters.slides.fetchAdd(1);
   }
-  return status;
+  return catchUp(session, false, error);
 }
 
 moert_status feedPrompt(moert_session &session, const int32_t *ids, size_t count, uint32_t chunk,
@@ -162,7 +175,9 @@ moert_status feedPrompt(moert_session &session, const int32_t *ids, size_t count
   if (moert_status status = checkIds(session, ids, count, error))
     return status;
   uint64_t step = chunk ? chunk : d.max_chunk, begin = monotonicNs();
-  moert_status status = makeRoom(session, count, error);
+  moert_status status = makeReady(session, count, error);
+  if (status == MOERT_STATUS_OK)
+    keepTurn(session, Turn::Prompt);
   for (uint64_t done = 0; status == MOERT_STATUS_OK && done < count;) {
     uint64_t n = minOf(step, count - done);
     bool wantLogits = onLogits || done + n == count;
@@ -183,7 +198,9 @@ moert_status feedToken(moert_session &session, int32_t id, moert_logits_callback
   if (moert_status status = checkIds(session, &id, 1, error))
     return status;
   uint64_t begin = monotonicNs();
-  moert_status status = makeRoom(session, 1, error);
+  moert_status status = makeReady(session, 1, error);
+  if (status == MOERT_STATUS_OK)
+    keepTurn(session, Turn::Reply);
   if (status == MOERT_STATUS_OK)
     status = feed(session, model.descriptor->decode, "decode", &id, 1, true, onLogits, user, error);
   model.counters.decodeNs.fetchAdd(monotonicNs() - begin);
@@ -192,11 +209,24 @@ moert_status feedToken(moert_session &session, int32_t id, moert_logits_callback
   return endCall(session, status);
 }
 
+moert_status makeLogits(moert_session &session, moert_error *error) {
+  if (session.hasLogits)
+    return MOERT_STATUS_OK;
+  if (session.length == 0)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "there are no logits to sample from; feed a token first");
+  uint64_t begin = monotonicNs();
+  if (session.ready == session.length)
+    goBack(session, session.length - 1);
+  moert_status status = catchUp(session, true, error);
+  session.model->counters.prefillNs.fetchAdd(monotonicNs() - begin);
+  return endCall(session, status);
+}
+
 moert_status sampleNext(moert_session &session, const moert_sampler_options &options, int32_t &id, moert_error *error) {
   if (const char *problem = checkSamplerOptions(options))
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "sampler options: %s (top_k %d)", problem, options.top_k);
-  if (!session.hasLogits)
-    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "there are no logits to sample from; feed a token first");
+  if (moert_status status = makeLogits(session, error))
+    return status;
   id = sampleToken(session.logits, session.model->descriptor->vocab_size, options, session.length + session.numDropped,
                    session.samplerScratch);
   return MOERT_STATUS_OK;

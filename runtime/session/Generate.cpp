@@ -103,7 +103,10 @@ moert_status generateText(moert_session &session, const int32_t *ids, size_t cou
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
                 "options.max_tokens is 0, expected a number: a context that slides never ends a generation");
   uint64_t begin = monotonicNs(), slidesBefore = session.numSlides;
-  moert_status status = feedPrompt(session, ids, count, options.chunk, options.on_logits, options.user, error);
+  // Without new tokens it goes on from those that are held.
+  moert_status status = count || !session.length
+                            ? feedPrompt(session, ids, count, options.chunk, options.on_logits, options.user, error)
+                            : makeLogits(session, error);
   uint64_t middle = monotonicNs();
   result.prefill_ns = middle - begin;
   if (status == MOERT_STATUS_OK) {

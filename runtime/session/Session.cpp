@@ -20,10 +20,12 @@ static moert_session *placeSession(Carver &carver, const moert_model_descriptor 
   auto *logits = carver.take<float>(d.vocab_size);
   auto *scratch = carver.take<uint64_t>(d.vocab_size);
   auto *row = carver.take<uint8_t>(rowBytes);
-  auto *history = settings.slides ? carver.take<int32_t>(settings.context) : nullptr;
+  auto *history = carver.take<int32_t>(settings.context);
   if (!session) {
     ExpertWaves measured;
     measured.place(carver, d);
+    Checkpoints measuredToo;
+    measuredToo.place(carver, settings.stateCheckpoints);
     return nullptr;
   }
   session->logits = logits;
@@ -31,6 +33,7 @@ static moert_session *placeSession(Carver &carver, const moert_model_descriptor 
   session->row = row;
   session->history = history;
   session->waves.place(carver, d);
+  session->checkpoints.place(carver, settings.stateCheckpoints);
   return session;
 }
 
@@ -54,7 +57,9 @@ static moert_status fillSession(moert_session &session, moert_error *error) {
     return refuseMemory("kv cache addresses", plan.kvBytes, error);
   if (!session.state.create(model.ledger, plan.stateBytes, Populate::Now))
     return refuseMemory("recurrent state", plan.stateBytes, error);
-  session.stateBytes = plan.stateBytes / 2;
+  if (!session.checkpoints.create(model.ledger, *model.descriptor, model.settings.stateCheckpoints))
+    return refuseMemory("checkpoint addresses", plan.checkpointBytes, error);
+  session.stateBytes = model.descriptor->plan.state_bytes;
   session.context.calls = &kCalls;
   session.context.arena = session.arena.data;
   session.context.resident = model.resident.data;
@@ -101,18 +106,21 @@ void destroySession(moert_session *session) {
   session->arena.destroy(model->ledger);
   session->kv.destroy(model->ledger);
   session->state.destroy(model->ledger);
+  session->checkpoints.destroy(model->ledger);
   Region book = session->book;
   book.destroy(model->ledger);
   model->numSessions.fetchSub(1);
 }
 
 moert_status resetSession(moert_session &session, moert_error *error) {
-  session.length = session.numDropped = 0;
+  session.length = session.ready = session.kvWritten = session.numDropped = 0;
   session.hasLogits = false;
+  session.turn = Turn::None;
   session.cancelled.store(0);
   if (session.stateBytes)
     memset(session.state.data, 0, session.stateBytes);
-  if (!session.kv.decommitAll(session.model->ledger))
+  bool isTaken = session.checkpoints.clear(session.model->ledger);
+  if (!session.kv.decommitAll(session.model->ledger) || !isTaken)
     return fail(error, MOERT_STATUS_NO_MEMORY, "the system did not take back %llu bytes of kv cache",
                 static_cast<unsigned long long>(session.kv.committedBytes));
   return MOERT_STATUS_OK;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// A conversation: activations, KV cache, recurrent state, logits. Feeds tokens through the entry functions and keeps
-/// the length at whole tokens or chunks whatever fails.
+/// the length at whole tokens or chunks whatever fails. The history says what the session holds; KV cache and state
+/// may be behind it, and are brought up to it before anything new is fed.
 #ifndef RUNTIME_SESSION_SESSION_H
 #define RUNTIME_SESSION_SESSION_H
 
@@ -9,6 +10,7 @@
 #include "moert/moert.h"
 #include "runtime/base/Memory.h"
 #include "runtime/plan/Plan.h"
+#include "runtime/session/Checkpoints.h"
 #include "runtime/session/ExpertWaves.h"
 
 namespace moert {
@@ -43,16 +45,30 @@ private:
 moert_status checkIds(const moert_session &session, const int32_t *ids, size_t count, moert_error *error);
 moert_status feedPrompt(moert_session &session, const int32_t *ids, size_t count, uint32_t chunk,
                         moert_logits_callback onLogits, void *user, moert_error *error);
-/// With MOERT_ON_FULL_SLIDE: drops tokens and feeds the kept ones again if `count` more do not fit, and if they then
-/// would. Does nothing else otherwise.
-moert_status makeRoom(moert_session &session, uint64_t count, moert_error *error);
 /// `onLogits` (may be null) is called as in prefill.
 moert_status feedToken(moert_session &session, int32_t id, moert_logits_callback onLogits, void *user,
                        moert_error *error);
+/// Computes the last token again if there are no logits of it.
+moert_status makeLogits(moert_session &session, moert_error *error);
 moert_status sampleNext(moert_session &session, const moert_sampler_options &options, int32_t &id, moert_error *error);
 moert_status generateText(moert_session &session, const int32_t *ids, size_t count,
                           const moert_generate_options &options, int32_t *generated, size_t capacity,
                           moert_generate_result &result, moert_error *error);
+
+/// Keeps the first `position` tokens. What that leaves to be computed again is left to the next call.
+moert_status rewindSession(moert_session &session, uint64_t position, moert_error *error);
+/// Makes KV cache and state those of the first `ready` tokens, at most `position` and as many as possible without
+/// computing. Up to `position` the KV cache was computed.
+void goBack(moert_session &session, uint64_t position);
+/// Keeps the `first` and the `latest` tokens, of which nothing is then computed.
+void dropHistory(moert_session &session, uint64_t first, uint64_t latest);
+
+/// What was fed last, since the session was created, reset or rewound.
+enum class Turn : uint32_t { None, Prompt, Reply };
+/// Takes a checkpoint where the turn changes. All held tokens are ready.
+void keepTurn(moert_session &session, Turn turn);
+/// Takes a checkpoint if the last one is far back.
+void keepSometimes(moert_session &session);
 
 } // namespace moert
 
@@ -60,9 +76,13 @@ struct moert_session {
   moert_model *model;
   moert_context context;
   moert::Region book, arena, kv, state;
-  uint64_t stateBytes; /// of the live half; the copy follows it
+  moert::Checkpoints checkpoints;
+  uint64_t stateBytes; /// 0 = the model has no recurrent state
   uint64_t length;     /// tokens held
-  int32_t *history;    /// [context], those tokens; only if the context slides
+  uint64_t ready;      /// of those, the first that KV cache and state have seen
+  uint64_t kvWritten;  /// end of the positions whose KV was written since position 0 was the last time
+  int32_t *history;    /// [context], the tokens held
+  moert::Turn turn;
   uint64_t numDropped; /// tokens that slides dropped
   uint64_t numSlides;
   float *logits; /// [vocab_size] of the last token, if hasLogits

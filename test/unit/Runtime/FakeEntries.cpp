@@ -76,10 +76,8 @@ int32_t fake::feedEntry(moert_context *context) {
     for (int64_t q = 0; q <= position; ++q)
       if (q > position - window.window || q < window.sinks)
         h += static_cast<uint32_t>((q + 1) * slot(q));
-    if (state) {
-      state[0] = state[0] * 31 + static_cast<uint32_t>(context->tokens[t]);
-      h += state[0];
-    }
+    if (state)
+      h += advanceState(state[0], state[moert_model_v1.plan.state_bytes / 4 - 1], context->tokens[t]);
     arena.hidden[t][0] = h;
   }
   for (uint32_t layer = 0; layer < kLayers; ++layer)

@@ -23,6 +23,12 @@ inline void route(uint32_t h, int32_t (&ids)[kTopK]) {
   ids[1] = static_cast<int32_t>((ids[0] + 1 + (h / kExperts) % (kExperts - 1)) % kExperts);
 }
 inline uint32_t pairValue(uint32_t words, uint32_t h, uint32_t rank) { return words * (2 * h + rank + 1); }
+/// The recurrent state: two running hashes of the tokens, in its first and its last word.
+inline uint32_t advanceState(uint32_t &first, uint32_t &last, int32_t token) {
+  first = first * 31 + static_cast<uint32_t>(token);
+  last = last * 2654435761u + first + 1;
+  return first ^ last;
+}
 inline float logit(uint32_t h, uint32_t v) {
   return static_cast<float>(((h ^ (v * 2654435761u)) * 40503u >> 8) & 0xffff);
 }

@@ -21,14 +21,14 @@ using namespace fake;
 std::vector<std::vector<float>> fake::referenceLogits(const std::vector<int32_t> &ids, size_t window, size_t sinks,
                                                       uint32_t expertsUsed, bool hasState) {
   std::vector<std::vector<float>> rows;
-  uint32_t state = 0;
+  uint32_t state[2] = {0, 0};
   for (size_t p = 0; p < ids.size(); ++p) {
     uint32_t h = rowWord(static_cast<uint32_t>(ids[p]));
     for (size_t q = 0; q <= p; ++q)
       if (p - q < window || q < sinks)
         h += static_cast<uint32_t>((q + 1) * ids[q]);
-    state = state * 31 + static_cast<uint32_t>(ids[p]);
-    h += hasState ? state : 0;
+    if (hasState)
+      h += advanceState(state[0], state[1], ids[p]);
     for (uint32_t layer = 0; layer < kLayers; ++layer) {
       int32_t experts[kTopK];
       route(h, experts);

@@ -24,7 +24,7 @@ constexpr bool kSanitized = false;
 struct PackOptions {
   uint64_t partBytes = 0;
   uint64_t kvBlockBytes = 256;
-  uint64_t stateBytes = 64;  /// 0 = no recurrent state
+  uint64_t stateBytes = 64;  /// 0 = no recurrent state, else at least 8
   uint32_t layers = kLayers; /// more layers than the entry functions use only make the pack larger
 };
 

@@ -41,7 +41,11 @@ TEST(Memory, LedgerReachesExactlyThePlanAtFullContext) {
     moert_session *session = nullptr;
     ASSERT_EQ(api().session_create(model, &session, nullptr), MOERT_STATUS_OK);
     std::vector<int32_t> ids = somePrompt(kContext);
-    ASSERT_EQ(api().prefill(session, ids.data(), ids.size(), 0, nullptr, nullptr, nullptr), MOERT_STATUS_OK);
+    // Two turns, so that all checkpoints of the state are taken.
+    for (size_t begin : {0u, 128u}) {
+      ASSERT_EQ(api().prefill(session, ids.data() + begin, 127, 0, nullptr, nullptr, nullptr), MOERT_STATUS_OK);
+      ASSERT_EQ(api().decode(session, ids[begin + 127], nullptr), MOERT_STATUS_OK);
+    }
     moert_plan_info info;
     api().model_plan(model, &info, nullptr);
     uint64_t peak = 0;
@@ -54,7 +58,7 @@ TEST(Memory, LedgerReachesExactlyThePlanAtFullContext) {
 
 TEST(Memory, KvGrowsByBlocksAndGoesBack) {
   constexpr uint64_t kBlock = 8ull << 20; // large, so that it stands out in the resident set
-  std::string path = makePack({.kvBlockBytes = kBlock});
+  std::string path = makePack({.kvBlockBytes = kBlock, .stateBytes = 0});
   moert_model *model = openOrDie(options(path));
   moert_session *session = nullptr;
   ASSERT_EQ(api().session_create(model, &session, nullptr), MOERT_STATUS_OK);
