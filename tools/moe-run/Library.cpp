@@ -231,6 +231,9 @@ moert_open_options openOptions(const Options &options, const char *packPath) {
   open.cpus = options.cpus;
   open.on_full = options.slides() ? MOERT_ON_FULL_SLIDE : MOERT_ON_FULL_STOP;
   open.keep = options.hasKeep && !options.keep ? UINT32_MAX : static_cast<uint32_t>(options.keep);
+  open.state_checkpoints = options.hasStateCheckpoints && !options.stateCheckpoints
+                               ? UINT32_MAX
+                               : static_cast<uint32_t>(options.stateCheckpoints);
   return open;
 }
 

@@ -157,6 +157,18 @@ bool checkCombinations(const Options &options) {
     return usageError("--prompt, --prompt-file and --ids exclude each other");
   if (options.greedy && (options.hasTemperature || options.hasTopK || options.hasTopP || options.hasMinP))
     return usageError("--greedy and --temperature, --top-k, --top-p or --min-p exclude each other");
+  if (!options.rewindAfter != !options.rewindBy)
+    return usageError("--rewind-after and --rewind-by need each other");
+  if (options.rewindBy > options.rewindAfter)
+    return usageError("--rewind-by expects at most the %llu tokens of --rewind-after, but got %llu",
+                      static_cast<unsigned long long>(options.rewindAfter),
+                      static_cast<unsigned long long>(options.rewindBy));
+  if (options.maxTokens && options.rewindAfter > options.maxTokens)
+    return usageError("--rewind-after expects at most the %llu tokens of --max-tokens, but got %llu",
+                      static_cast<unsigned long long>(options.maxTokens),
+                      static_cast<unsigned long long>(options.rewindAfter));
+  if (options.rewindBy && (options.logitsPath || options.slides()))
+    return usageError("--rewind-after and %s exclude each other", options.logitsPath ? "--logits" : "--on-full slide");
   if (options.slides() && options.maxTokens == 0)
     return usageError("--on-full slide needs --max-tokens from 1: a context that slides never ends a generation");
   return true;
@@ -246,6 +258,10 @@ bool parseOptions(int argc, char **argv, Options &options) {
       {"--context", Kind::Count, &o.context, 1, kMost32, "a number from 1 to the compiled context", nullptr},
       {"--window", Kind::Count, &o.window, 1, kMost32, "a number of positions from 1 to the compiled window", nullptr},
       {"--sinks", Kind::Count, &o.sinks, 0, kMost32, "a number of positions from 0 (none)", &o.hasSinks},
+      {"--state-checkpoints", Kind::Count, &o.stateCheckpoints, 0, 64, "a number of copies from 0 to 64",
+       &o.hasStateCheckpoints},
+      {"--rewind-after", Kind::Count, &o.rewindAfter, 1, kMost32, "a number of tokens from 1", nullptr},
+      {"--rewind-by", Kind::Count, &o.rewindBy, 1, kMost32, "a number of tokens from 1", nullptr},
       {"--lanes", Kind::Count, &o.lanes, 1, MOERT_MAX_READER_LANES, "a number of reader threads from 1 to 16", nullptr},
       {"--json", Kind::Switch, &o.json, 0, 0, "", nullptr},
       {"--special", Kind::Switch, &o.special, 0, 0, "", nullptr},
@@ -302,6 +318,11 @@ void printHelp() {
         "  --on-full stop|slide when the context is full: end (stop), or drop tokens between the first ones and the\n"
         "                       latest half, feed those again and go on\n"
         "  --keep N             first tokens that slide keeps (4)\n"
+        "  --state-checkpoints N\n"
+        "                       copies of a recurrent state to go back to (2); other models need none\n"
+        "  --rewind-after N, --rewind-by M\n"
+        "                       once N tokens were generated, goes back M of them and on from there\n"
+        "                       (shows that this changes nothing)\n"
         "  --lanes N            threads that read the weights (2)\n"
         "  --logits FILE.npy    writes the logits of every token fed, float32 [tokens, vocabulary]\n"
         "  --json               prints one JSON object instead of the text\n"

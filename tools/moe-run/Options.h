@@ -35,6 +35,9 @@ struct Options {
   uint64_t window = 0;
   uint64_t keep = 0;
   uint64_t lanes = 0;
+  uint64_t stateCheckpoints = 0;
+  uint64_t rewindAfter = 0;
+  uint64_t rewindBy = 0;
   double temperature = 0;
   double topP = 0;
   double minP = 0;
@@ -45,6 +48,7 @@ struct Options {
   bool hasKeep = false;
   bool hasSinks = false;
   bool hasMaxTokens = false;
+  bool hasStateCheckpoints = false;
   bool hasPackOffset = false;
   bool hasPackBytes = false;
   bool lock = false;

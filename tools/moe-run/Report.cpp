@@ -78,6 +78,8 @@ bool printJson(const RunResult &result) {
   printCount("budget_bytes", result.plan.budget_bytes);
   printCount("planned_bytes", result.plan.planned_bytes);
   printCount("kv_bytes", result.plan.kv_bytes);
+  printCount("state_bytes", result.plan.state_bytes);
+  printCount("checkpoint_bytes", result.plan.checkpoint_bytes);
   printCount("slots", result.plan.num_slots);
   printCount("slot_bytes", result.plan.slot_bytes);
   printCount("expert_hits", s.expert_hits);
@@ -93,6 +95,7 @@ bool printJson(const RunResult &result) {
   printf("\"lossy\": [%s%s%s], ", isPruned ? "\"experts-used\"" : "", isPruned && isWindowed ? ", " : "",
          isWindowed ? "\"window\"" : "");
   printCount("slides", result.generated.slides);
+  printCount("tokens_replayed", s.tokens_replayed);
   printCount("locked_bytes", s.locked_bytes);
   printCount("lock_refused_bytes", s.lock_refused_bytes);
   if (s.lock_limit_bytes == UINT64_MAX)
@@ -137,6 +140,8 @@ void printCounters(const RunResult &result) {
     fprintf(stderr, "lossy: tokens saw another window than the model was compiled with\n");
   if (result.generated.slides)
     fprintf(stderr, "the context slid %llu times\n", static_cast<unsigned long long>(result.generated.slides));
+  if (s.tokens_replayed)
+    fprintf(stderr, "%llu tokens were computed again\n", static_cast<unsigned long long>(s.tokens_replayed));
 }
 
 } // namespace moerun

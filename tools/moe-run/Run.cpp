@@ -32,6 +32,8 @@ private:
   bool tokenizePrompt();
   bool parseIds();
   bool generate();
+  moert_status generateAll(moert_error *error);
+  moert_status generatePart(const int32_t *ids, size_t count, uint64_t maxTokens, bool isShown, moert_error *error);
   bool report();
   bool fail(const moert_error &error) {
     const char *text = error.message[0] ? error.message : api->status_name(error.status);
@@ -51,6 +53,7 @@ private:
   moert_model_info info = {};
   RunResult result;
   Array<char> promptText;
+  size_t capacity = 0; // of result.ids
   LogitsFile logits;
   bool outputFailed = false, logitsFailed = false;
   int outputErrno = 0;
@@ -194,10 +197,55 @@ int32_t Runner::onLogits(void *user, uint64_t position, const float *logits, uin
   return self.logitsFailed;
 }
 
+/// Ids that are shown follow those that are there.
+moert_status Runner::generatePart(const int32_t *ids, size_t count, uint64_t maxTokens, bool isShown,
+                                  moert_error *error) {
+  moert_generate_options generate = {};
+  generate.struct_bytes = sizeof(generate);
+  generate.max_tokens = static_cast<uint32_t>(maxTokens);
+  generate.chunk = static_cast<uint32_t>(options.chunk);
+  generate.sampler = sampler();
+  generate.on_text = isShown ? onText : nullptr;
+  generate.on_logits = options.logitsPath ? onLogits : nullptr;
+  generate.user = this;
+  size_t used = result.ids.size(), free = isShown ? capacity - used : 0;
+  moert_generate_result part = {};
+  moert_status status =
+      api->generate(session, ids, count, &generate, isShown ? result.ids.data() + used : nullptr, free, &part, error);
+  result.generated.finish_reason = part.finish_reason;
+  result.generated.slides += part.slides;
+  if (isShown)
+    result.ids.setSize(used + (part.num_generated < free ? part.num_generated : free));
+  return status;
+}
+
+/// With --rewind-by what is generated to be forgotten is not shown.
+moert_status Runner::generateAll(moert_error *error) {
+  const int32_t *ids = result.promptIds.data();
+  size_t count = result.promptIds.size();
+  uint64_t kept = options.rewindAfter - options.rewindBy;
+  if (!options.rewindBy)
+    return generatePart(ids, count, options.maxTokens, true, error);
+  if (kept) {
+    moert_status status = generatePart(ids, count, kept, true, error);
+    if (status != MOERT_STATUS_OK || result.generated.finish_reason != MOERT_FINISH_LENGTH)
+      return status;
+    // The last token was not fed yet.
+    ids = result.ids.data() + (kept - 1);
+    count = 1;
+  }
+  moert_status status = generatePart(ids, count, options.rewindBy, false, error);
+  if (status == MOERT_STATUS_OK)
+    status = api->session_rewind(session, result.promptIds.size() + kept, error);
+  return status != MOERT_STATUS_OK
+             ? status
+             : generatePart(nullptr, 0, options.maxTokens ? options.maxTokens - kept : 0, true, error);
+}
+
 bool Runner::generate() {
   if (options.logitsPath && !logits.open(options.logitsPath, info.vocab_size))
     return false;
-  size_t capacity = info.context;
+  capacity = info.context;
   if (options.slides() || (options.maxTokens != 0 && options.maxTokens < capacity))
     capacity = options.maxTokens;
   if (!result.ids.reserve(capacity))
@@ -208,20 +256,9 @@ bool Runner::generate() {
   if (api->statistics(model, &result.statistics, &error) == MOERT_STATUS_OK)
     warnUnlocked(result.statistics);
   watchInterrupts(api, session);
-  moert_generate_options generate = {};
-  generate.struct_bytes = sizeof(generate);
-  generate.max_tokens = static_cast<uint32_t>(options.maxTokens);
-  generate.chunk = static_cast<uint32_t>(options.chunk);
-  generate.sampler = sampler();
-  generate.on_text = onText;
-  generate.on_logits = options.logitsPath ? onLogits : nullptr;
-  generate.user = this;
   result.generated.finish_reason = MOERT_FINISH_ERROR;
-  moert_status status = api->generate(session, result.promptIds.data(), result.promptIds.size(), &generate,
-                                      result.ids.data(), capacity, &result.generated, &error);
+  moert_status status = generateAll(&error);
   result.peakBytes = peakResidentBytes();
-  size_t numGenerated = result.generated.num_generated;
-  result.ids.setSize(numGenerated < capacity ? numGenerated : capacity);
   if (status == MOERT_STATUS_CANCELLED || result.generated.finish_reason == MOERT_FINISH_CANCELLED) {
     bool failed = outputFailed || logitsFailed;
     result.generated.finish_reason = failed ? MOERT_FINISH_ERROR : MOERT_FINISH_CANCELLED;
