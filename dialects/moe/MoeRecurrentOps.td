@@ -41,7 +41,7 @@ def Moe_GateOp : Moe_Op<"gate", [Pure, AllTypesMatch<["x", "y"]>]> {
   let summary = "scales values by a gate";
   let description = [{
     y = x ⊙ act(g) (+ residual), with a gate for each value (output gate of attention) or one for each token (gate of a
-    shared expert). The residual is added by fma(x, act(g), residual).
+    shared expert). The residual is added last.
 
     - (C1) x and g have no encoding; g is [T, N] as x, or [T, 1]
     - (C2) the residual has the type of y

@@ -83,9 +83,10 @@ static KindNeeds needsOf(Kind kind) {
   case Kind::quantize:
     return {1, 3, {"group"}};
   case Kind::linear:
-    return {2, 1, {"rows", "columns", "encoding", "residual"}};
+    return {2, 1, {"rows", "columns", "encoding", "bias", "residual"}};
   case Kind::rope_append:
-    return {6, 1, {"heads", "kv_heads", "qk_dim", "v_dim", "dim", "eps", "norms", "elem", "block_bytes"}};
+    return {
+        6, 1, {"heads", "kv_heads", "qk_dim", "v_dim", "dim", "eps", "norms", "unit_offset", "elem", "block_bytes"}};
   case Kind::attention:
     return {3, 1, {"heads", "kv_heads", "qk_dim", "v_dim", "scale", "elem", "block_bytes"}};
   case Kind::route:
@@ -96,6 +97,10 @@ static KindNeeds needsOf(Kind kind) {
     return {3, 1, {"inner", "hidden", "encoding", "down_offset", "top_k"}};
   case Kind::combine:
     return {3, 1, {"k"}};
+  case Kind::glu:
+    return {2, 1, {"glu", "group"}};
+  case Kind::gate:
+    return {2, 1, {"activation", "group", "residual"}};
   case Kind::conv:
     return {2, 2, {"silu"}};
   case Kind::delta_rule:

@@ -125,13 +125,15 @@ def Rt_ComputeOp : Rt_Op<"compute", [AttrSizedOperandSegments]> {
     | embed | rows | x | columns, row_bytes, encoding |
     | norm | x, weight | [y] [codes, scales, sums] | eps, unit_offset, group, emit_float |
     | quantize | x | codes, scales, sums | group |
-    | linear | weight, x or (codes, scales, sums), [residual] | y | rows, columns, encoding, residual |
-    | rope_append | q, k, v, [q_norm, k_norm], cos, sin, window | kv | heads, kv_heads, qk_dim, v_dim, dim, eps, norms, elem, block_bytes |
+    | linear | weight, x or (codes, scales, sums), [bias], [residual] | y | rows, columns, encoding, bias, residual |
+    | rope_append | q, k, v, [q_norm, k_norm], cos, sin, window | kv | heads, kv_heads, qk_dim, v_dim, dim, eps, norms, unit_offset, elem, block_bytes |
     | attention | q, kv, window | o | heads, kv_heads, qk_dim, v_dim, scale, elem, block_bytes |
     | route | logits | ids, weights | experts, k, score, renormalize, renorm_eps, factor |
     | gate_up | record, pairs, x or (codes, scales, sums), [the same for up] | h or (codes, scales, sums) | inner, hidden, encoding, up_encoding, down_group, gate_offset, up_offset, top_k |
     | down | record, pairs, h or (codes, scales, sums) | y | inner, hidden, encoding, down_offset, top_k |
     | combine | residual, y, weights | x | k |
+    | glu | gate, up | h or (codes, scales, sums) | glu, group |
+    | gate | x, g, [residual] | y or (codes, scales, sums) | activation, group, residual |
     | conv | x, weight | y, state | silu |
     | delta_rule | q, k, v, a, b, a_log, dt_bias | o, state | key_heads, value_heads, qk_dim, v_dim, l2_eps, scale, head_map |
     | gated_norm | o, z, weight | y or (codes, scales, sums) | value_heads, v_dim, eps, activation, group |
@@ -139,8 +141,8 @@ def Rt_ComputeOp : Rt_Op<"compute", [AttrSizedOperandSegments]> {
 
     An encoding is `f32`, `f16`, `i8/G`, `i6/G`, `i4/G`, `i8m/G` or `i4m/G`; `encoding` of gate_up is that of gate;
     `down_group` is 0 where `down` is no integer. Up has activations of its own where it reads another form than gate.
-    States are read and replaced; A `group` of 0 says that floats are written. delta_step
-    leaves the convolved q, k and v, and o in place of v, in its ins.
+    With a `group` above 0 a step quantizes its result in that group. States are read and replaced; delta_step leaves
+    the convolved q, k and v, and o in place of v, in its ins.
 
     - (C1) the spec has every key of its kind
     - (C2) there are at least as many operands as the kind needs

@@ -87,6 +87,8 @@ llvm::Expected<Encoding> parseRuleEncoding(llvm::StringRef text) {
 std::string WeightFacts::reasonForF32() const {
   if (role == "router")
     return "the router chooses the experts: a wrong choice costs more than its few bytes";
+  if (role == "shared_router")
+    return "the gate of the shared expert scales all of its output and is one row";
   if (role == "recurrent")
     return "recurrent parameters act on the state of all positions";
   if (isVector || role == "norm" || role == "bias")

@@ -20,8 +20,8 @@ constexpr llvm::StringLiteral kKinds[] = {"expert_gate,expert_up",
                                           "expert_down",
                                           "ffn_gate,ffn_up,shared_gate,shared_up",
                                           "ffn_down,shared_down",
-                                          "attention_q,attention_k",
-                                          "attention_o,attention_v",
+                                          "attention_q,attention_k,attention_gate,delta_q,delta_k,delta_gate",
+                                          "attention_o,attention_v,delta_v,delta_out",
                                           "embedding",
                                           "head"};
 

@@ -11,7 +11,8 @@
 namespace moec {
 
 namespace {
-/// What a preset gives to the weights whose error matters most (embedding, head, V, O), and to all others.
+/// What a preset gives to the weights whose error matters most (embedding, head, V, O and what does the same in Gated
+/// DeltaNet), and to all others.
 struct Preset {
   Encoding sensitive, other;
 };
@@ -45,7 +46,8 @@ llvm::Expected<std::vector<Encoding>> presetEncodings(llvm::ArrayRef<WeightFacts
   const Preset &chosen = kPresets[llvm::find(kNames, preset) - std::begin(kNames)];
   std::vector<Encoding> encodings;
   for (const WeightFacts &weight : weights) {
-    bool isSensitive = llvm::is_contained({"embedding", "head", "attention_v", "attention_o"}, weight.role);
+    bool isSensitive =
+        llvm::is_contained({"embedding", "head", "attention_v", "attention_o", "delta_v", "delta_out"}, weight.role);
     Encoding encoding = isSensitive ? chosen.sensitive : chosen.other;
     if (!weight.reasonForF32().empty())
       encoding = Encoding::f32();

@@ -38,7 +38,7 @@ template <typename ProductOp> struct FoldAddition : OpRewritePattern<arith::AddF
 struct FuseResidual : moe::impl::FuseResidualBase<FuseResidual> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<FoldAddition<LinearOp>, FoldAddition<ExpertsOp>>(&getContext());
+    patterns.add<FoldAddition<LinearOp>, FoldAddition<ExpertsOp>, FoldAddition<GateOp>>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

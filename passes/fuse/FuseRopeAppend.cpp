@@ -50,9 +50,11 @@ struct JoinAppend : OpRewritePattern<AttentionOp> {
       return failure();
     int64_t headDim = append.getCache().getType().getQkDim();
     auto q = matchRotated(attention.getQ(), headDim), k = matchRotated(append.getK(), headDim);
-    if (!q || !k || !sameRotation(q->rope, k->rope) || !sameNorm(q->norm, k->norm) ||
-        q->rope.getPosition() != append.getPosition())
+    if (!q || !k || !sameRotation(q->rope, k->rope) || q->rope.getPosition() != append.getPosition())
       return failure();
+    // A norm over all heads looks like a head norm where there is one head; both stay apart then.
+    if (!sameNorm(q->norm, k->norm))
+      q->norm = k->norm = RmsNormOp();
     rewriter.setInsertionPoint(attention);
     Value none;
     auto eps = q->norm ? q->norm.getEpsAttr() : rewriter.getF32FloatAttr(1.0e-6f);

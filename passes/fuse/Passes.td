@@ -13,7 +13,7 @@ class FusePass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
 def FuseResidual : FusePass<"moe-fuse-residual"> {
   let summary = "adds the residual inside the product that it follows";
   let description = [{
-    *Before*: `arith.addf(r, moe.linear(x, w))`, the same with `moe.experts`. *After*: the product with `residual(r)`.
+    *Before*: `arith.addf(r, moe.linear(x, w))`, the same with `moe.experts` and `moe.gate`. *After*: the product with `residual(r)`.
     *Assumes*: verified L1 or L2. *Refuses*: nothing; a product that has other uses, or a residual already, is left.
     *Source*: docs/architecture.md, "Fusion".
 
@@ -24,7 +24,7 @@ def FuseResidual : FusePass<"moe-fuse-residual"> {
 def FuseMultiLinear : FusePass<"moe-fuse-multi-linear"> {
   let summary = "joins products of the same activation into one task region";
   let description = [{
-    *Before*: several `moe.linear` of one encoded or plain x, without bias or residual (Q, K, V). *After*: one
+    *Before*: several `moe.linear` of one encoded or plain x, without residual (Q, K, V), all with a bias or none. *After*: one
     `moe.multi_linear`. *Assumes*: verified L1 or L2. *Refuses*: nothing. *Source*: docs/architecture.md, "Fusion".
 
     Example: `moe-opt --pass-pipeline="builtin.module(func.func(moe-fuse-multi-linear))" model.mlir`
@@ -46,7 +46,7 @@ def FuseRopeAppend : FusePass<"moe-fuse-rope-append"> {
   let description = [{
     *Before*: `moe.cache_append(c, rope(norm(k)), v)` and `moe.attention(rope(norm(q)), …)` of it, norms optional.
     *After*: `moe.rope_append` before the attention. *Assumes*: verified L1 or L2. *Refuses*: nothing; differing rotary
-    parameters of q and k are left. *Source*: docs/architecture.md, "Fusion".
+    parameters of q and k are left; norms that differ, or are over all heads, stay before it. *Source*: docs/architecture.md, "Fusion".
 
     Example: `moe-opt --pass-pipeline="builtin.module(func.func(moe-fuse-rope-append))" model.mlir`
   }];

@@ -196,6 +196,17 @@ FailureOr<TilesAttr> KernelCache::generate(ComputeOp step, StringRef name) {
     return make(moec::buildCombine,
                 moec::CombineSpec{rowsOf(step.getIns()[0]), columns(step.getIns()[0]), spec.integer("k")},
                 perRankedToken);
+  case Kind::glu:
+    return make(moec::buildGlu,
+                moec::GluSpec{rowsOf(step.getIns()[0]), columns(step.getIns()[0]), spec.integer("group")}, perToken(1));
+  case Kind::gate: {
+    auto activation = spec.text("activation") == "silu" ? moec::Activation::silu : moec::Activation::sigmoid;
+    bool isPerToken = columns(step.getIns()[1]) == 1 && columns(step.getIns()[0]) != 1;
+    return make(moec::buildGate,
+                moec::GateSpec{rowsOf(step.getIns()[0]), columns(step.getIns()[0]), isPerToken, activation,
+                               spec.flag("residual"), spec.integer("group")},
+                perToken(1));
+  }
   case Kind::rope_append:
   case Kind::attention:
     return generateKv(step, name, context);
@@ -229,6 +240,7 @@ FailureOr<TilesAttr> KernelCache::generateKv(ComputeOp step, StringRef name, moe
   rope.context = rowsOf(step.getIns().drop_back().back());
   rope.headNorms = spec.flag("norms");
   rope.epsilon = spec.real("eps");
+  rope.unitOffset = spec.flag("unit_offset");
   rope.kv = kvLayoutOf(spec, step.getOuts()[0]);
   if (failed(report(step, moec::check(rope))))
     return failure();
@@ -269,6 +281,7 @@ FailureOr<TilesAttr> KernelCache::generateMatrix(ComputeOp step, StringRef name,
     moec::LinearSpec linear;
     linear.matrix = {spec.integer("rows"), spec.integer("columns"), encodingOf(spec), 0};
     linear.maxTokens = rowsOf(step.getOuts()[0]);
+    linear.hasBias = spec.flag("bias");
     linear.hasResidual = spec.flag("residual");
     if (failed(report(step, moec::check(linear, context.family()))))
       return failure();

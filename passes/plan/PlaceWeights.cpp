@@ -81,8 +81,11 @@ struct PlaceWeights : moe::impl::PlaceWeightsBase<PlaceWeights> {
     auto put = [&](StringRef key, int64_t value) {
       pack.push_back(builder.getNamedAttr(key, builder.getI64IntegerAttr(value)));
     };
-    if (failed(placeTables(module, resident, put)))
+    RopeScalingAttr scaling;
+    if (failed(placeTables(module, resident, put, scaling)))
       return signalPassFailure();
+    if (scaling)
+      pack.push_back(builder.getNamedAttr("rope_scaling", scaling));
     put("resident_bytes", resident.end(MOEPACK_TENSOR_ALIGN));
     put("record_bytes", recordBytes);
     put("num_expert_records", numRecords);
@@ -90,11 +93,14 @@ struct PlaceWeights : moe::impl::PlaceWeightsBase<PlaceWeights> {
     module->setAttr("rt.pack", builder.getDictionaryAttr(pack));
   }
 
-  /// Places the cosine and sine tables of the model's rotary embedding; all layers share one pair.
-  template <typename Put> LogicalResult placeTables(ModuleOp module, Cursor &resident, Put put) {
+  /// Places the cosine and sine tables of the model's rotary embedding; all layers share one pair. `scaling` is set to
+  /// what stretches them.
+  template <typename Put>
+  LogicalResult placeTables(ModuleOp module, Cursor &resident, Put put, RopeScalingAttr &scaling) {
     RopeAppendOp first;
     WalkResult result = module.walk([&](RopeAppendOp op) {
-      if (first && (op.getTheta() != first.getTheta() || op.getDim() != first.getDim())) {
+      if (first && (op.getTheta() != first.getTheta() || op.getDim() != first.getDim() ||
+                    op.getScaling() != first.getScaling())) {
         op.emitOpError("has other rotary parameters than another layer, which is not supported yet");
         return WalkResult::interrupt();
       }
@@ -105,6 +111,8 @@ struct PlaceWeights : moe::impl::PlaceWeightsBase<PlaceWeights> {
       return failure();
     if (!first)
       return success();
+    if (first.getScaling())
+      return first.emitOpError("has a rotary scaling, for which no tables are made yet");
     int64_t positions = first.getCache().getType().getCapacity(), half = first.getDim() / 2;
     auto cos = resident.take(positions * half * 4, MOEPACK_TENSOR_ALIGN);
     auto sin = resident.take(positions * half * 4, MOEPACK_TENSOR_ALIGN);
@@ -116,6 +124,7 @@ struct PlaceWeights : moe::impl::PlaceWeightsBase<PlaceWeights> {
     put("rope_half", half);
     // The exact value of theta, as the bits of a double.
     put("rope_theta_bits", first.getTheta().bitcastToAPInt().getSExtValue());
+    scaling = first.getScalingAttr();
     return success();
   }
 };

@@ -3,8 +3,11 @@
 /// Steps of a Gated DeltaNet layer. Main source: docs/architecture.md ("Recurrent layers").
 #include "passes/plan/RecurrentSteps.h"
 
+#include "passes/plan/StepPlanner.h"
+
 using namespace mlir;
 using namespace mlir::rt;
+using moe::StepPlanner;
 
 namespace {
 
@@ -79,4 +82,49 @@ void rt::emitDeltaSteps(ProgramBuilder &program, moe::DeltaStepOp op, const Delt
   specs.heads(norm);
   specs.norm(norm);
   program.compute(Kind::gated_norm, {in[2], in[3], weights[5]}, y, norm);
+}
+
+LogicalResult StepPlanner::planDeltaStep(moe::DeltaStepOp op) {
+  rt::DeltaViews views;
+  for (Value value : {op.getQ(), op.getK(), op.getV()})
+    if (!value.hasOneUse())
+      return op.emitOpError("expects q, k and v with one use, so that they can be convolved in place");
+  for (Value value : {op.getQ(), op.getK(), op.getV(), op.getZ(), op.getA(), op.getB()})
+    views.inputs.push_back(viewsOf.lookup(value).front());
+  for (Value value : {op.getQConv(), op.getKConv(), op.getVConv(), op.getALog(), op.getDtBias(), op.getW()}) {
+    FailureOr<Value> weight = weightView(op, value);
+    if (failed(weight))
+      return failure();
+    views.weights.push_back(*weight);
+  }
+  for (auto [value, updated] :
+       llvm::zip_equal(SmallVector<Value>{op.getQState(), op.getKState(), op.getVState(), op.getState()},
+                       SmallVector<Value>{op.getQUpdated(), op.getKUpdated(), op.getVUpdated(), op.getUpdated()})) {
+    viewsOf[updated] = viewsOf.lookup(value);
+    if (viewsOf[updated].empty())
+      return op.emitOpError("expects states that are arguments of the function, or updated ones");
+    views.states.push_back(viewsOf[updated].front());
+  }
+  // The step quantizes its result itself where whole groups lie in a head and nobody reads the floats.
+  QuantizeActOp quantize = onlyQuantized(op.getY());
+  int64_t group = quantize ? moe::getAct(quantize.getY().getType()).getGroup() : 0;
+  if (!group || op.getW().getType().getDimSize(0) % group)
+    group = 0;
+  Views y = group ? makeViews(quantize.getY().getType()) : viewsOf.lookup(op.getV());
+  viewsOf[group ? quantize.getY() : op.getY()] = y;
+  rt::emitDeltaSteps(*program, op, views, y, tokens, group);
+  return success();
+}
+
+LogicalResult StepPlanner::planStates(Block &old) {
+  size_t index = 0;
+  for (BlockArgument argument : old.getArguments()) {
+    auto type = dyn_cast<StateType>(argument.getType());
+    if (!type)
+      continue;
+    if (index == state.offsets.size())
+      return function.emitError("expects the states of @prefill, but got another one: ") << type;
+    viewsOf[argument] = {program->makeState(type.getShape(), state.offsets[index++])};
+  }
+  return success();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of one activation become one task region; a product with a bias or of another activation stays.
+// Products of one activation become one task region, those with a bias in one of their own; a bias that is no parameter
+// and a product of another activation stay.
 // RUN: %moe-opt %s --pass-pipeline="builtin.module(func.func(moe-fuse-multi-linear))" \
 // RUN:   | FileCheck %s
 
@@ -31,6 +32,27 @@ func.func @bias(%x: tensor<?x256xf32>, %b: tensor<64xf32>) -> (tensor<?x64xf32>,
   %a = moe.linear %x, %k bias(%b : tensor<64xf32>) : tensor<?x256xf32>, tensor<64x256xf32> -> tensor<?x64xf32>
   %c = moe.linear %x, %k : tensor<?x256xf32>, tensor<64x256xf32> -> tensor<?x64xf32>
   return %a, %c : tensor<?x64xf32>, tensor<?x64xf32>
+}
+
+moe.weight @q_bias : tensor<256xf32> role(bias) source(<dtype = "bf16", files = [0], offsets = [0]>)
+moe.weight @k_bias : tensor<64xf32> role(bias) source(<dtype = "bf16", files = [0], offsets = [0]>)
+
+// CHECK-LABEL: @biases
+func.func @biases(%x: tensor<?x256xf32>) -> (tensor<?x256xf32>, tensor<?x64xf32>, tensor<?x64xf32>) {
+  // CHECK-DAG: %[[BQ:.*]] = moe.param @q_bias
+  // CHECK-DAG: %[[BK:.*]] = moe.param @k_bias
+  // CHECK: %[[Y:.*]]:2 = moe.multi_linear {{.*}} biases(%[[BQ]], %[[BK]] : tensor<256xf32>, tensor<64xf32>)
+  // CHECK: %[[V:.*]] = moe.linear
+  // CHECK: return %[[Y]]#0, %[[Y]]#1, %[[V]]
+  %q = moe.param @q : tensor<256x256xf32>
+  %bq = moe.param @q_bias : tensor<256xf32>
+  %yq = moe.linear %x, %q bias(%bq : tensor<256xf32>) : tensor<?x256xf32>, tensor<256x256xf32> -> tensor<?x256xf32>
+  %v = moe.param @v : tensor<64x256xf32>
+  %yv = moe.linear %x, %v : tensor<?x256xf32>, tensor<64x256xf32> -> tensor<?x64xf32>
+  %k = moe.param @k : tensor<64x256xf32>
+  %bk = moe.param @k_bias : tensor<64xf32>
+  %yk = moe.linear %x, %k bias(%bk : tensor<64xf32>) : tensor<?x256xf32>, tensor<64x256xf32> -> tensor<?x64xf32>
+  return %yq, %yk, %yv : tensor<?x256xf32>, tensor<?x64xf32>, tensor<?x64xf32>
 }
 
 !q = tensor<64x256xf32, #moe.q<scheme = i4, group = 32>>

@@ -11,6 +11,15 @@ func.func @fused(%x: tensor<?x256xf32>, %w: tensor<256x256xf32>, %r: tensor<?x25
   return %s : tensor<?x256xf32>
 }
 
+// CHECK-LABEL: @gate
+func.func @gate(%x: tensor<?x256xf32>, %g: tensor<?x1xf32>, %r: tensor<?x256xf32>) -> tensor<?x256xf32> {
+  // CHECK: moe.gate %{{.*}}, %{{.*}} residual(%{{.*}} : tensor<?x256xf32>)
+  // CHECK-NOT: arith.addf
+  %y = moe.gate %x, %g {kind = #moe.activation<sigmoid>} : tensor<?x256xf32>, tensor<?x1xf32>
+  %s = arith.addf %r, %y : tensor<?x256xf32>
+  return %s : tensor<?x256xf32>
+}
+
 // CHECK-LABEL: @other_user
 func.func @other_user(%x: tensor<?x256xf32>, %w: tensor<256x256xf32>, %r: tensor<?x256xf32>)
     -> (tensor<?x256xf32>, tensor<?x256xf32>) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// KV caches that the device has no kernel or no place for are refused by name.
+// KV caches and activations that the device has no kernel or no place for are refused by name.
 // RUN: %moe-opt %s --moe-plan-memory --split-input-file --verify-diagnostics
 
 module attributes {moe.model = {hidden_size = 64 : i64, vocab_size = 64 : i64}, moe.chunk = 4 : i64, rt.pack = {}} {
@@ -66,5 +66,27 @@ module attributes {moe.model = {hidden_size = 64 : i64, vocab_size = 64 : i64}, 
   func.func @prefill(%a: !cache, %b: !cache, %c: !cache, %d: !cache, %e: !cache, %f: !cache, %g: !cache, %h: !cache,
       %i: !cache) {
     return
+  }
+}
+
+// -----
+
+module attributes {moe.model = {hidden_size = 64 : i64, vocab_size = 64 : i64}, moe.chunk = 4 : i64, rt.pack = {}} {
+  func.func @prefill(%g: tensor<?x64xf32>, %u: tensor<?x64xf32>) {
+    // expected-error @+1 {{has an activation other than swiglu, which has no step on the device yet}}
+    %y = moe.glu %g, %u {glu = #moe.glu<geglu>} : tensor<?x64xf32>
+    return
+  }
+}
+
+// -----
+
+!cache = !moe.cache<kv_heads = 2, qk_dim = 32, v_dim = 32, capacity = 128, elem = f32>
+module attributes {moe.model = {hidden_size = 64 : i64, vocab_size = 64 : i64}, moe.chunk = 4 : i64, rt.pack = {}} {
+  func.func @prefill(%q: tensor<?x64xf32>, %k: tensor<?x64xf32>, %c: !cache, %p: index) -> tensor<?x64xf32> {
+    // expected-error @+1 {{has a rotary style that has no step on the device yet}}
+    %r, %d = moe.rope_append %q, %k, %k, %c, %p {dim = 32, theta = 1.0e4 : f64, style = #moe.rope_style<interleaved>}
+      : tensor<?x64xf32>, tensor<?x64xf32>, tensor<?x64xf32>, !cache
+    return %r : tensor<?x64xf32>
   }
 }

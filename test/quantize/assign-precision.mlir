@@ -35,6 +35,20 @@ moe.weight @q : tensor<256x256xf32> role(attention_q) source(<dtype = "bf16", fi
 moe.weight @v : tensor<64x256xf32> role(attention_v) source(<dtype = "bf16", files = [0], offsets = [0]>)
 // MIXED: moe.weight @o : tensor<256x256xf32, #moe.q<scheme = i8, group = 32>>
 moe.weight @o : tensor<256x256xf32> role(attention_o) source(<dtype = "bf16", files = [0], offsets = [0]>)
+// Of the other architectures: what stands for V and O is as sensitive, the gate of a shared expert stays f32.
+// MIXED: moe.weight @attention_gate : tensor<256x256xf32, #moe.q<scheme = i4, group = 32>>
+moe.weight @attention_gate : tensor<256x256xf32> role(attention_gate)
+  source(<dtype = "bf16", files = [0], offsets = [0]>)
+// MIXED: moe.weight @delta_q : tensor<64x256xf32, #moe.q<scheme = i4, group = 32>>
+moe.weight @delta_q : tensor<64x256xf32> role(delta_q) source(<dtype = "bf16", files = [0], offsets = [0]>)
+// MIXED: moe.weight @delta_v : tensor<64x256xf32, #moe.q<scheme = i8, group = 32>>
+moe.weight @delta_v : tensor<64x256xf32> role(delta_v) source(<dtype = "bf16", files = [0], offsets = [0]>)
+// MIXED: moe.weight @delta_out : tensor<256x256xf32, #moe.q<scheme = i8, group = 32>>
+moe.weight @delta_out : tensor<256x256xf32> role(delta_out) source(<dtype = "bf16", files = [0], offsets = [0]>)
+// MIXED: moe.weight @ffn_down : tensor<256x256xf32, #moe.q<scheme = i4, group = 32>>
+moe.weight @ffn_down : tensor<256x256xf32> role(ffn_down) source(<dtype = "bf16", files = [0], offsets = [0]>)
+// ALL: moe.weight @shared_router : tensor<1x256xf32> role
+moe.weight @shared_router : tensor<1x256xf32> role(shared_router) source(<dtype = "bf16", files = [0], offsets = [0]>)
 // MIXED: moe.weight @head : tensor<2048x256xf32, #moe.q<scheme = i8, group = 32>>
 moe.weight @head : tensor<2048x256xf32> role(head) source(<dtype = "bf16", files = [0], offsets = [0]>)
 // MIXED: moe.weight @gate : tensor<16x128x256xf32, #moe.q<scheme = i4, group = 32>>

@@ -197,19 +197,21 @@ void storeInside(FloatBuilder &f, Value vector, Value memref, Value row, Value c
   });
 }
 
-Value loadInside(FloatBuilder &f, Value memref, Value row, Value column, int64_t columns, int64_t width) {
+Value loadInside(FloatBuilder &f, Value memref, ArrayRef<Value> row, Value column, int64_t columns, int64_t width) {
+  SmallVector<Value, 3> indices(row);
+  indices.push_back(column);
   int64_t rest = columns % width;
   if (rest == 0)
-    return f.loadVector(memref, {row, column}, width);
+    return f.loadVector(memref, indices, width);
   OpBuilder &builder = f.getBuilder();
   Location location = memref.getLoc();
   Value inside = f.compare(arith::CmpIPredicate::ule, f.add(column, width), f.index(columns));
   auto op = scf::IfOp::create(builder, location, TypeRange{f.vectorOf(f.f32(), width)}, inside, true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(op.thenBlock());
-  scf::YieldOp::create(builder, location, f.loadVector(memref, {row, column}, width));
+  scf::YieldOp::create(builder, location, f.loadVector(memref, indices, width));
   builder.setInsertionPointToEnd(op.elseBlock());
-  Value part = f.loadVector(memref, {row, column}, rest);
+  Value part = f.loadVector(memref, indices, rest);
   Value padded = vector::InsertStridedSliceOp::create(builder, location, part, f.zeroVector(width),
                                                       ArrayRef<int64_t>{0}, ArrayRef<int64_t>{1});
   scf::YieldOp::create(builder, location, padded);

@@ -126,9 +126,9 @@ void overBlocks(FloatBuilder &builder, mlir::Value count, int64_t most, int64_t 
 /// Stores `vector` at [row, column ..), leaving out lanes at or behind `columns`.
 void storeInside(FloatBuilder &builder, mlir::Value vector, mlir::Value memref, mlir::Value row, mlir::Value column,
                  int64_t columns);
-/// Loads `width` lanes at [row, column ..); lanes at or behind `columns` are zero.
-mlir::Value loadInside(FloatBuilder &builder, mlir::Value memref, mlir::Value row, mlir::Value column, int64_t columns,
-                       int64_t width);
+/// Loads `width` lanes at [row.., column ..), `row` being the leading indices; lanes at or behind `columns` are zero.
+mlir::Value loadInside(FloatBuilder &builder, mlir::Value memref, llvm::ArrayRef<mlir::Value> row, mlir::Value column,
+                       int64_t columns, int64_t width);
 
 } // namespace moec
 

@@ -113,6 +113,30 @@ struct CombineSpec {
   int64_t topK = 0;
 };
 
+/// h = act(gate) * up. Memrefs: gate f32 [maxTokens][columns], up the same, then h f32 [maxTokens][columns], or with
+/// group > 0 codes, scales and sums as in NormSpec. Tile: one token.
+struct GluSpec {
+  int64_t maxTokens = 0;
+  int64_t columns = 0;
+  int64_t group = 0;
+};
+
+/// A function of each value.
+enum class Activation { silu, sigmoid };
+
+/// y = x * act(g), or with a residual y = residual + x * act(g), each operation rounded. With isPerToken g has one
+/// value a token. Memrefs: x f32 [maxTokens][columns], g f32 [maxTokens][columns or 1], residual f32
+/// [maxTokens][columns] if hasResidual, then y f32 [maxTokens][columns], which may be x or residual, or with group > 0
+/// codes, scales and sums as in NormSpec. Tile: one token.
+struct GateSpec {
+  int64_t maxTokens = 0;
+  int64_t columns = 0;
+  bool isPerToken = false;
+  Activation activation = Activation::sigmoid;
+  bool hasResidual = false;
+  int64_t group = 0;
+};
+
 /// Each check says whether a generator takes the spec; a generator is only called with one that passed.
 llvm::Error check(const EmbedSpec &spec);
 llvm::Error check(const NormSpec &spec);
@@ -122,6 +146,8 @@ llvm::Error check(const RopeAppendSpec &spec);
 llvm::Error check(const AttentionSpec &spec);
 llvm::Error check(const RouterSpec &spec);
 llvm::Error check(const CombineSpec &spec);
+llvm::Error check(const GluSpec &spec);
+llvm::Error check(const GateSpec &spec);
 
 mlir::func::FuncOp buildEmbed(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
                               const EmbedSpec &spec);
@@ -136,6 +162,8 @@ mlir::func::FuncOp buildRouterTopk(KernelContext &context, mlir::ModuleOp module
                                    const RouterSpec &spec);
 mlir::func::FuncOp buildCombine(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
                                 const CombineSpec &spec);
+mlir::func::FuncOp buildGlu(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name, const GluSpec &spec);
+mlir::func::FuncOp buildGate(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name, const GateSpec &spec);
 
 /// Where quantized activations go: codes i8, scales f32, sums i32.
 struct ActivationMemrefs {
@@ -150,6 +178,10 @@ class FloatBuilder;
 /// activations in registers.
 void quantizeGroup(FloatBuilder &builder, llvm::ArrayRef<mlir::Value> vectors, const ActivationMemrefs &out,
                    mlir::Value token, mlir::Value group);
+/// Emits one row of `columns` values: `valueAt` computes the vector of a width at a column. With a group they are
+/// quantized to the three memrefs of `outs` (QuantizeSpec), else stored to the only one.
+void emitRow(FloatBuilder &builder, mlir::Value token, int64_t columns, int64_t group, mlir::ValueRange outs,
+             llvm::function_ref<mlir::Value(mlir::Value column, int64_t width)> valueAt);
 /// The factor s of NormSpec over `count` values of x from [row.., first] on.
 mlir::Value emitNormFactor(FloatBuilder &builder, mlir::Value x, llvm::ArrayRef<mlir::Value> row, mlir::Value first,
                            int64_t count, float epsilon);

@@ -10,16 +10,17 @@
 
 namespace moec {
 
-/// y = W x, or y = residual + W x.
+/// y = W x (+ bias) (+ residual), added in this order to the finished product.
 ///
-/// Arguments: weights, rows of x [maxTokens], residual f32 [maxTokens][N] if hasResidual, y f32 [maxTokens][N], index
-/// n, index position (unused), index tile_begin, index tile_end. residual may be y. Tile: rowsPerTile rows for all n
-/// tokens. Memory: reads each weight once for each block of tokens.
+/// Arguments: weights, rows of x [maxTokens], bias f32 [N] if hasBias, residual f32 [maxTokens][N] if hasResidual, y
+/// f32 [maxTokens][N], index n, index position (unused), index tile_begin, index tile_end. residual may be y. Tile:
+/// rowsPerTile rows for all n tokens. Memory: reads each weight once for each block of tokens.
 struct LinearSpec {
   MatrixSpec matrix;
   int64_t maxTokens = 0;
   int64_t rowsPerTile = 32;
   bool hasResidual = false;
+  bool hasBias = false;
 
   int64_t numTiles() const { return (matrix.rows + rowsPerTile - 1) / rowsPerTile; }
 };

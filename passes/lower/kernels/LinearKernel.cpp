@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Kernel: y = W x, with or without a residual. Step: lower. Main source: docs/architecture.md, "Kernels".
+/// Kernel: y = W x, with or without a bias and a residual. Step: lower. Main source: docs/architecture.md, "Kernels".
 #include "passes/lower/kernels/Linear.h"
 
 using namespace mlir;
@@ -43,6 +43,8 @@ func::FuncOp buildLinear(KernelContext &context, ModuleOp module, StringRef name
   int64_t bytes = spec.matrix.offsetBytes + spec.matrix.layout(context.family()).totalBytes();
   SmallVector<Type, 8> types{MemRefType::get({bytes}, builder.getI8Type())};
   appendRowTypes(types, builder, spec.matrix, spec.maxTokens);
+  if (spec.hasBias)
+    types.push_back(MemRefType::get({spec.matrix.rows}, builder.getF32Type()));
   types.append(spec.hasResidual ? 2 : 1, y);
   return buildProductKernel(
       context, module, name, types, 4, [&](FloatBuilder &f, ValueRange memrefs, ValueRange indices) {
@@ -50,6 +52,8 @@ func::FuncOp buildLinear(KernelContext &context, ModuleOp module, StringRef name
         Value weights = memrefs.front();
         memrefs = memrefs.drop_front();
         ActivationRows rows = takeRows(memrefs, spec.matrix);
+        Value bias = spec.hasBias ? memrefs.front() : Value();
+        memrefs = memrefs.drop_front(spec.hasBias ? 1 : 0);
         Value residual = memrefs.front(), out = memrefs.back();
         DotEmitter dot(context.isa, f, spec.matrix, weights, rows);
         // Work in rows: the last tile ends with the matrix.
@@ -62,8 +66,10 @@ func::FuncOp buildLinear(KernelContext &context, ModuleOp module, StringRef name
               tokens.push_back(f.add(first, i));
             for (auto [token, sum] : llvm::zip_equal(tokens, dot.emit(row, tokens))) {
               Value result = sum;
+              if (bias)
+                result = f.addf(result, loadInside(f, bias, {}, row, spec.matrix.rows, dot.rowBlock()));
               if (spec.hasResidual)
-                result = f.addf(loadInside(f, residual, token, row, spec.matrix.rows, dot.rowBlock()), sum);
+                result = f.addf(loadInside(f, residual, token, row, spec.matrix.rows, dot.rowBlock()), result);
               storeInside(f, result, out, token, row, spec.matrix.rows);
             }
           });

@@ -35,25 +35,13 @@ namespace {
 void emitToken(FloatBuilder &f, const NormSpec &spec, ValueRange memrefs, Value token) {
   Value x = memrefs[0], w = memrefs[1];
   Value factor = emitNormFactor(f, x, {token}, f.index(0), spec.columns, spec.epsilon);
-  auto normAt = [&](Value column, int64_t width) {
+  const bool storesBoth = spec.storesFloat && spec.group > 0;
+  emitRow(f, token, spec.columns, spec.group, memrefs.drop_front(storesBoth ? 3 : 2), [&](Value column, int64_t width) {
     Value y = emitNormed(f, f.loadVector(x, {token, column}, width), factor, f.loadVector(w, {column}, width),
                          spec.unitOffset);
-    if (spec.storesFloat)
+    if (storesBoth)
       f.storeVector(y, memrefs[2], {token, column});
     return y;
-  };
-  if (spec.group == 0) {
-    f.overVectors(spec.columns, [&](Value column, int64_t width) { normAt(column, width); });
-    return;
-  }
-  ValueRange encoded = memrefs.drop_front(spec.storesFloat ? 3 : 2);
-  ActivationMemrefs out{encoded[0], encoded[1], encoded[2]};
-  f.loop(f.index(0), f.index(spec.columns / spec.group), 1, [&](Value group) {
-    Value first = f.multiply(group, spec.group);
-    SmallVector<Value, 8> vectors;
-    for (int64_t i = 0; i < spec.group; i += kFloatLanes)
-      vectors.push_back(normAt(f.add(first, i), kFloatLanes));
-    quantizeGroup(f, vectors, out, token, group);
   });
 }
 

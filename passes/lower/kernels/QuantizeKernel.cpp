@@ -34,6 +34,23 @@ void quantizeGroup(FloatBuilder &f, ArrayRef<Value> vectors, const ActivationMem
   f.store(sum, out.sums, {token, group});
 }
 
+void emitRow(FloatBuilder &f, Value token, int64_t columns, int64_t group, ValueRange outs,
+             function_ref<Value(Value, int64_t)> valueAt) {
+  if (group == 0) {
+    f.overVectors(columns, [&](Value column, int64_t width) {
+      f.storeVector(valueAt(column, width), outs.front(), {token, column});
+    });
+    return;
+  }
+  f.loop(f.index(0), f.index(columns / group), 1, [&](Value number) {
+    Value first = f.multiply(number, group);
+    SmallVector<Value, 8> vectors;
+    for (int64_t i = 0; i < group; i += kFloatLanes)
+      vectors.push_back(valueAt(f.add(first, i), kFloatLanes));
+    quantizeGroup(f, vectors, {outs[0], outs[1], outs[2]}, token, number);
+  });
+}
+
 void appendActivationTypes(SmallVectorImpl<Type> &types, Builder &builder, int64_t maxTokens, int64_t columns,
                            int64_t group) {
   types.push_back(MemRefType::get({maxTokens, columns}, builder.getI8Type()));
@@ -46,15 +63,9 @@ func::FuncOp buildQuantize(KernelContext &context, ModuleOp module, StringRef na
   SmallVector<Type, 4> types{MemRefType::get({spec.maxTokens, spec.columns}, builder.getF32Type())};
   appendActivationTypes(types, builder, spec.maxTokens, spec.columns, spec.group);
   return buildFloatKernel(context, module, name, types, [&](FloatBuilder &f, const FloatKernelArguments &a) {
-    ActivationMemrefs out{a.memrefs[1], a.memrefs[2], a.memrefs[3]};
     f.loop(a.tileBegin, a.tileEnd, 1, [&](Value token) {
-      f.loop(f.index(0), f.index(spec.columns / spec.group), 1, [&](Value group) {
-        Value first = f.multiply(group, spec.group);
-        SmallVector<Value, 8> vectors;
-        for (int64_t i = 0; i < spec.group; i += kFloatLanes)
-          vectors.push_back(f.loadVector(a.memrefs[0], {token, f.add(first, i)}));
-        quantizeGroup(f, vectors, out, token, group);
-      });
+      emitRow(f, token, spec.columns, spec.group, a.memrefs.drop_front(),
+              [&](Value column, int64_t width) { return f.loadVector(a.memrefs[0], {token, column}, width); });
     });
   });
 }

@@ -11,7 +11,7 @@
 namespace {
 
 void runRope(const char *name, KernelFunction kernel, int64_t heads, const KvShape &shape, int64_t rotaryDim,
-             bool headNorms) {
+             bool headNorms, bool unitOffset) {
   Runner runner(name);
   Random random(6);
   int64_t d = shape.keyDim, half = rotaryDim / 2;
@@ -24,7 +24,7 @@ void runRope(const char *name, KernelFunction kernel, int64_t heads, const KvSha
     for (int64_t t = 0; t < kMaxTokens; ++t) {
       auto finish = [&](float *x, const float *w) {
         if (headNorms)
-          expectedNorm(x, w, x, d, 1e-6f, false);
+          expectedNorm(x, w, x, d, 1e-6f, unitOffset);
         expectedRotation(x, &cosine[(position + t) * half], &sine[(position + t) * half], rotaryDim);
       };
       for (int64_t h = 0; h < heads; ++h)
@@ -194,8 +194,9 @@ ROPE_KERNELS(DECLARE)
 ATTENTION_KERNELS(DECLARE)
 
 void runRopeCases() {
-#define ROPE(name, heads, kvHeads, keyDim, valueDim, kind, layerOffset, rotaryDim, headNorms)                          \
-  runRope(#name, name, heads, {kvHeads, keyDim, valueDim, element::kind, layerOffset}, rotaryDim, headNorms);
+#define ROPE(name, heads, kvHeads, keyDim, valueDim, kind, layerOffset, rotaryDim, headNorms, unitOffset)              \
+  runRope(#name, name, heads, {kvHeads, keyDim, valueDim, element::kind, layerOffset}, rotaryDim, headNorms,           \
+          unitOffset);
   ROPE_KERNELS(ROPE)
 }
 

@@ -33,16 +33,17 @@ constexpr int64_t kNumBlocks = kContext / 64;
   X(quantize_32, 96, 32)                                                                                               \
   X(quantize_128, 256, 128)
 
-// X(name, heads, kvHeads, keyDim, valueDim, element, layerOffset, rotaryDim, headNorms)
+// X(name, heads, kvHeads, keyDim, valueDim, element, layerOffset, rotaryDim, headNorms, unitOffset)
 #define ROPE_KERNELS(X)                                                                                                \
-  X(rope_f32, 4, 2, 32, 32, f32, 0, 32, true)                                                                          \
-  X(rope_f16, 2, 1, 80, 48, f16, 64, 24, false)                                                                        \
-  X(rope_i8, 4, 2, 24, 40, i8, 128, 16, true)                                                                          \
-  X(rope_f32_256, 1, 1, 256, 256, f32, 0, 64, true)                                                                    \
-  X(rope_i8_112, 2, 1, 112, 112, i8, 0, 112, true)                                                                     \
-  X(rope_i4, 4, 2, 24, 40, i4, 128, 16, true)                                                                          \
-  X(rope_i4_long, 2, 1, 192, 256, i4, 0, 64, false)                                                                    \
-  X(rope_i4_even, 1, 1, 128, 64, i4, 0, 128, true)
+  X(rope_f32, 4, 2, 32, 32, f32, 0, 32, true, false)                                                                   \
+  X(rope_f16, 2, 1, 80, 48, f16, 64, 24, false, false)                                                                 \
+  X(rope_i8, 4, 2, 24, 40, i8, 128, 16, true, false)                                                                   \
+  X(rope_f32_256, 1, 1, 256, 256, f32, 0, 64, true, true)                                                              \
+  X(rope_i8_112, 2, 1, 112, 112, i8, 0, 112, true, false)                                                              \
+  X(rope_i4, 4, 2, 24, 40, i4, 128, 16, true, true)                                                                    \
+  X(rope_i4_long, 2, 1, 192, 256, i4, 0, 64, false, false)                                                             \
+  X(rope_i8_256, 2, 1, 256, 256, i8, 0, 64, true, true)                                                                \
+  X(rope_i4_even, 1, 1, 128, 64, i4, 0, 128, true, false)
 
 // X(name, heads, kvHeads, keyDim, valueDim, element, layerOffset)
 #define ATTENTION_KERNELS(X)                                                                                           \
@@ -84,6 +85,21 @@ constexpr int64_t kNumBlocks = kContext / 64;
 #define COMBINE_KERNELS(X)                                                                                             \
   X(combine_4, 50, 4)                                                                                                  \
   X(combine_1, 64, 1)
+
+// X(name, columns, group)
+#define GLU_KERNELS(X)                                                                                                 \
+  X(glu_f32, 50, 0)                                                                                                    \
+  X(glu_32, 96, 32)                                                                                                    \
+  X(glu_128, 256, 128)
+
+// X(name, columns, isPerToken, activation, hasResidual, group)
+#define GATE_KERNELS(X)                                                                                                \
+  X(gate_f32, 50, false, sigmoid, false, 0)                                                                            \
+  X(gate_silu, 96, false, silu, false, 32)                                                                             \
+  X(gate_codes, 128, false, sigmoid, false, 64)                                                                        \
+  X(gate_token, 50, true, sigmoid, true, 0)                                                                            \
+  X(gate_residual, 64, false, sigmoid, true, 0)                                                                        \
+  X(gate_one, 1, false, sigmoid, false, 0)
 
 constexpr int64_t kDeltaTokens = 64;
 

@@ -61,8 +61,7 @@ struct Results {
   Floats scales;
   std::vector<int32_t> sums;
   explicit Results(const Shape &s)
-      : codes((size_t)(kDeltaTokens * s.values())), scales(s.group ? codes.size() / s.group : 0),
-        sums(scales.size()) {}
+      : codes((size_t)(kDeltaTokens * s.values())), scales(s.group ? codes.size() / s.group : 0), sums(scales.size()) {}
 };
 
 void expectedConv(Floats &x, const Floats &w, Floats &state, int64_t n, int64_t channels, int64_t length) {
@@ -140,8 +139,7 @@ struct Kernels {
 };
 
 /// Two calls, so that ranges of tiles are tried.
-template <class... Pointers>
-void callTiles(KernelFunction kernel, int64_t n, int64_t tiles, Pointers *...pointers) {
+template <class... Pointers> void callTiles(KernelFunction kernel, int64_t n, int64_t tiles, Pointers *...pointers) {
   call(kernel, n, 0, tiles / 2, tiles, pointers...);
   call(kernel, n, 0, 0, tiles / 2, pointers...);
 }

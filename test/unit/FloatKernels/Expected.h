@@ -58,6 +58,9 @@ inline float expectedExp(float x) {
   return x >= low ? scaled : 0.0f;
 }
 
+inline float expectedSigmoid(float x) { return 1.0f / (1.0f + expectedExp(-x)); }
+inline float expectedSilu(float x) { return x / (1.0f + expectedExp(-x)); }
+
 /// Sum of 16 partials: 8-4-2-1.
 inline float treeSum(float partials[16]) {
   for (int width = 8; width >= 1; width /= 2)

@@ -97,6 +97,11 @@ TEST(FloatKernels, ChecksRefuseSpecsOutOfRange) {
             "router expects at least 1 token and 1 <= top-k <= experts, but got 1 tokens, top-k 5 and 4 experts");
   EXPECT_EQ(firstError(check(CombineSpec{1, 8, 0})),
             "combine expects at least 1 token, 1 column and 1 expert, but got 1 tokens, 8 columns and 0 experts");
+  EXPECT_EQ(firstError(check(GluSpec{0, 64, 32})),
+            "glu expects at least 1 token and 1 column, but got 0 tokens and 64 columns");
+  EXPECT_EQ(firstError(check(GateSpec{1, 48, false, Activation::sigmoid, false, 32})),
+            "quantize expects at least 1 token and a group that is a multiple of 16 and divides the columns, but got 1 "
+            "tokens, group 32 and 48 columns");
   AttentionSpec attention{1, 3, 1.0f, smallLayout()};
   EXPECT_EQ(firstError(check(attention)),
             "attention expects query heads in a multiple of the kv heads, but got 3 and 2");

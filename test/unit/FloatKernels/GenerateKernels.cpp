@@ -66,9 +66,9 @@ void buildAll(KernelContext &context, ModuleOp module) {
   QUANTIZE_KERNELS(QUANTIZE)
 #define KV(kvHeads, keyDim, valueDim, kind, layerOffset)                                                               \
   layoutOf(KvShape{kvHeads, keyDim, valueDim, element::kind, layerOffset}, KvElement::kind)
-#define ROPE(name, heads, kvHeads, keyDim, valueDim, kind, layerOffset, rotaryDim, headNorms)                          \
+#define ROPE(name, heads, kvHeads, keyDim, valueDim, kind, layerOffset, rotaryDim, headNorms, unitOffset)              \
   BUILD(buildRopeAppend, name,                                                                                         \
-        RopeAppendSpec spec{kMaxTokens, heads, rotaryDim, kContext, headNorms, 1e-6f, false,                           \
+        RopeAppendSpec spec{kMaxTokens, heads, rotaryDim, kContext, headNorms, 1e-6f, unitOffset,                      \
                             KV(kvHeads, keyDim, valueDim, kind, layerOffset)})
   ROPE_KERNELS(ROPE)
 #define ATTENTION(name, heads, kvHeads, keyDim, valueDim, kind, layerOffset)                                           \
@@ -82,6 +82,11 @@ void buildAll(KernelContext &context, ModuleOp module) {
   ROUTER_KERNELS(ROUTER)
 #define COMBINE(name, columns, topK) BUILD(buildCombine, name, CombineSpec spec{kMaxTokens, columns, topK})
   COMBINE_KERNELS(COMBINE)
+#define GLU(name, columns, group) BUILD(buildGlu, name, GluSpec spec{kMaxTokens, columns, group})
+  GLU_KERNELS(GLU)
+#define GATE(name, columns, isPerToken, activation, hasResidual, group)                                                \
+  BUILD(buildGate, name, GateSpec spec{kMaxTokens, columns, isPerToken, Activation::activation, hasResidual, group})
+  GATE_KERNELS(GATE)
 #define DELTA(name, keyHeads, valueHeads, keyDim, valueDim, length, perChannel, tiled, sigmoid, group)                 \
   buildDelta(context, module, #name,                                                                                   \
              DeltaSpec{kDeltaTokens, keyHeads, valueHeads, keyDim, valueDim,                                           \

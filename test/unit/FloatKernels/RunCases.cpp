@@ -5,6 +5,7 @@
 
 int main() {
   runRowCases();
+  runGateCases();
   runRouterCases();
   runRopeCases();
   runAttentionCases();

@@ -76,6 +76,7 @@ private:
 };
 
 void runRowCases();
+void runGateCases();
 void runRouterCases();
 void runRopeCases();
 void runAttentionCases();

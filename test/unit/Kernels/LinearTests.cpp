@@ -14,6 +14,7 @@ struct Case {
   Encoding encoding;
   int64_t rows, columns;
   bool hasResidual;
+  bool hasBias = false;
 };
 
 class LinearKernel : public testing::TestWithParam<std::tuple<Isa, Case>> {};
@@ -21,7 +22,7 @@ class LinearKernel : public testing::TestWithParam<std::tuple<Isa, Case>> {};
 TEST_P(LinearKernel, EqualsPlainLoops) {
   auto [isa, shape] = GetParam();
   constexpr int64_t kTokens = 17;
-  LinearSpec spec{{shape.rows, shape.columns, shape.encoding, 0}, kTokens, 32, shape.hasResidual};
+  LinearSpec spec{{shape.rows, shape.columns, shape.encoding, 0}, kTokens, 32, shape.hasResidual, shape.hasBias};
   ASSERT_FALSE((bool)check(spec, familyOf(isa)));
   CompiledKernel kernel(
       isa, [&](KernelContext &context, mlir::ModuleOp module) { buildLinear(context, module, "kernel", spec); });
@@ -32,7 +33,9 @@ TEST_P(LinearKernel, EqualsPlainLoops) {
   Activations x = randomActivations(kTokens, spec.matrix, random);
   Buffer weights;
   store(matrix, familyOf(isa), weights);
-  std::vector<float> residual;
+  std::vector<float> residual, bias;
+  for (int64_t r = 0; r < shape.rows; ++r)
+    bias.push_back((float)(r % 7) / 3.0f - 1.0f);
   for (int64_t i = 0; i < kTokens * shape.rows; ++i)
     residual.push_back((float)(i % 13) - 6.0f);
   for (int64_t n : {1, 2, 3, 7, 8, 17}) {
@@ -40,10 +43,14 @@ TEST_P(LinearKernel, EqualsPlainLoops) {
     for (int64_t i = 0; i < n; ++i)
       for (int64_t r = 0; r < shape.rows; ++r) {
         float sum = product(matrix, x, i, r);
+        if (shape.hasBias)
+          sum = sum + bias[r];
         expected[i * shape.rows + r] = shape.hasResidual ? residual[i * shape.rows + r] + sum : sum;
       }
     std::vector<Buffer> buffers{weights};
     appendRows(buffers, x, spec.matrix);
+    if (shape.hasBias)
+      buffers.push_back(bytesOf(bias));
     if (shape.hasResidual)
       buffers.push_back(bytesOf(residual));
     buffers.push_back(bytesOf(residual));
@@ -58,18 +65,18 @@ TEST_P(LinearKernel, EqualsPlainLoops) {
 std::string nameOf(const testing::TestParamInfo<std::tuple<Isa, Case>> &info) {
   auto [isa, shape] = info.param;
   return levelName(isa) + "_" + identifierOf(shape.encoding) + "_" + std::to_string(shape.rows) + "x" +
-         std::to_string(shape.columns) + (shape.hasResidual ? "_residual" : "");
+         std::to_string(shape.columns) + (shape.hasBias ? "_bias" : "") + (shape.hasResidual ? "_residual" : "");
 }
 
 /// Every kind of codes in every group; rows that fill no tile in each kind.
 std::vector<Case> allCases() {
-  std::vector<Case> cases{{Encoding::f32(), 75, 37, true},
-                          {Encoding::f32(), 64, 64, false},
-                          {Encoding::f16(), 75, 37, true},
-                          {Encoding::f16(), 64, 64, false}};
+  std::vector<Case> cases{{Encoding::f32(), 75, 37, true},       {Encoding::f32(), 64, 64, false},
+                          {Encoding::f16(), 75, 37, true},       {Encoding::f16(), 64, 64, false},
+                          {Encoding::f32(), 75, 37, true, true}, {Encoding::f16(), 64, 64, false, true},
+                          {Encoding::f32(), 1, 96, false, true}};
   for (auto make : {Encoding::i8, Encoding::i6, Encoding::i4, Encoding::i8m, Encoding::i4m}) {
     cases.push_back({make(32), 75, 96, true});
-    cases.push_back({make(64), 40, 192, false});
+    cases.push_back({make(64), 40, 192, false, true});
     cases.push_back({make(128), 9, 256, false});
   }
   return cases;
