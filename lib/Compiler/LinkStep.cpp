@@ -8,6 +8,8 @@
 #include "lib/Compiler/RunFolder.h"
 
 #include "include/moert/PlanDescriptor.h"
+#include "lib/Import/GgufModel.h"
+#include "lib/Import/GgufTokenizer.h"
 #include "lib/Link/AndroidNdk.h"
 #include "lib/Link/SharedObject.h"
 #include "lib/Object/Object.h"
@@ -75,7 +77,7 @@ private:
 llvm::Expected<std::vector<uint8_t>> tokenizerOf(ModuleOp module, uint32_t vocabSize) {
   std::string path = textOf(module, "moe.tokenizer", "path");
   if (textOf(module, "moe.tokenizer", "kind") != kByteTokenizerKind)
-    return buildTokenizerBlob(path, vocabSize);
+    return isGgufFile(path) ? buildGgufTokenizer(path, vocabSize) : buildTokenizerBlob(path, vocabSize);
   auto text = byteTokenizerJson(vocabSize);
   if (!text)
     return text.takeError();

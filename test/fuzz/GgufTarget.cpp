@@ -4,9 +4,13 @@
 #include "test/fuzz/Targets.h"
 
 #include "lib/Import/GgufModel.h"
+#include "lib/Import/GgufTokenizer.h"
 #include "lib/Import/WeightReader.h"
 
 namespace moec::fuzz {
+
+/// As many tokens as the seeds have.
+static constexpr uint32_t kVocabSize = 320;
 
 void fuzzGguf(Bytes input) {
   llvm::StringRef content(reinterpret_cast<const char *>(input.data()), input.size());
@@ -27,6 +31,12 @@ void fuzzGguf(Bytes input) {
     WeightSource source{&file->file(), tensor.type, tensor.offsetBytes, rows, columns};
     expect(!readWeightRows(source, rows - 1, 1, row), "the last row of a weight cannot be read");
   }
+  if (llvm::Expected<TokenizerParts> parts = ggufTokenizerParts(*file, "model.gguf", kVocabSize); !parts)
+    expectMessage(parts.takeError());
+  else if (llvm::Expected<TokenizerModel> tokenizer = makeTokenizerModel(*parts); !tokenizer)
+    expectMessage(tokenizer.takeError());
+  else if (auto blob = writeTokenizerBlob(*tokenizer); !blob)
+    expectMessage(blob.takeError());
   llvm::Expected<GgufModel> model = translateGguf(*file, "model.gguf");
   if (!model)
     return expectMessage(model.takeError());

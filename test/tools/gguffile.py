@@ -87,9 +87,8 @@ def metadata_of(architecture, config, tokenizer, pre="qwen2"):
         "tokenizer.ggml.eos_token_id": config["eos_token_id"], "tokenizer.ggml.add_bos_token": False}
 
 
-def tensors_of(tensors, head_rows=0, kind=None):
-    """Tensors by their gguf names: experts of a layer in one, norms as F32. `head_rows` is for Q and K of llama; `kind`
-    maps (gguf name, type, shape, bytes) to the type and bytes that are stored."""
+def tensors_of(tensors, head_rows=0):
+    """Tensors by their gguf names: experts of a layer in one, norms as F32. `head_rows` is for Q and K of llama."""
     result, experts = {}, {}
     for name, (dtype, shape, values) in tensors.items():
         module = name.removesuffix(".weight")
@@ -112,7 +111,27 @@ def tensors_of(tensors, head_rows=0, kind=None):
     for target, parts in experts.items():
         ordered = [parts[expert] for expert in sorted(parts)]
         result[target] = (ordered[0][0], [len(ordered), *ordered[0][1]], b"".join(values for _, _, values in ordered))
-    if kind:
-        result = {name: (*kind(name, dtype, shape, values)[:1], shape, kind(name, dtype, shape, values)[1])
-                  for name, (dtype, shape, values) in result.items()}
     return result
+
+
+def blocks(kind, count, salt):
+    """Blocks of a type with scales and codes that look random: their bytes, and their values as those of F32."""
+    data, values = b"", b""
+    for block in range(count // 32):
+        scale, minimum = ((block * 37 + salt * 11) % 97 - 48) / 4096, ((block * 29 + salt) % 89 - 60) / 1024
+        scale, minimum = struct.unpack("<2e", struct.pack("<2e", scale, minimum))
+        raw = [((block + i) * (i + salt + 7) * 40503 >> 5) & 255 for i in range(32)]
+        if kind == "Q8_0":
+            codes = [max(byte - 128, -127) for byte in raw]
+            data += struct.pack("<e32b", scale, *codes)
+            values += struct.pack("<32f", *(code * scale for code in codes))
+            continue
+        codes = [byte & 15 for byte in raw]
+        packed = bytes(codes[i] | codes[i + 16] << 4 for i in range(16))
+        if kind == "Q4_0":
+            data += struct.pack("<e", scale) + packed
+            values += struct.pack("<32f", *((code - 8) * scale for code in codes))
+        else:
+            data += struct.pack("<2e", scale, minimum) + packed
+            values += struct.pack("<32f", *(code * scale + minimum for code in codes))
+    return data, values

@@ -2,6 +2,7 @@
 /// \file
 /// What gguf metadata and names become, and which variants are refused.
 #include "lib/Import/GgufModel.h"
+#include "lib/Import/GgufTokenizer.h"
 #include "test/unit/Import/TinyGguf.h"
 #include "test/unit/Support/TestFolder.h"
 
@@ -100,4 +101,36 @@ TEST(GgufModel, RefusesVariants) {
   EXPECT_TRUE(contains(refused(moe, "", one("blk.0.ffn_up_exps.weight")), "expects three dimensions"));
   EXPECT_TRUE(contains(refused(llama, "", one("rope_freqs.weight")), "has the shape [4], expects [2]"));
   EXPECT_TRUE(contains(refused(llama, "", {tensorEntry("rope_freqs.weight", {2}, 0, 0)}), "expects 1.000000 as in"));
+}
+
+static llvm::Expected<TokenizerParts> partsOf(const std::vector<std::string> &keys) {
+  TestFolder folder;
+  auto file = GgufFile::open(folder.write("m", ggufBytes(keys, {})), "m.gguf");
+  return file ? ggufTokenizerParts(*file, "m.gguf", 9) : file.takeError();
+}
+
+TEST(GgufModel, GivesThePartsOfTheTokenizer) {
+  auto list = [](const char *key, uint32_t kind, const std::string &values, uint64_t count) {
+    return text("tokenizer.ggml." + std::string(key)) + u32(9) + u32(kind) + u64(count) + values;
+  };
+  std::vector<std::string> keys = {textKey("tokenizer.ggml.model", "gpt2"),
+                                   textKey("tokenizer.ggml.pre", "smollm"),
+                                   list("tokens", 8, text("a") + text("b") + text("ab"), 3),
+                                   list("merges", 8, text("a b"), 1),
+                                   countKey("tokenizer.ggml.bos_token_id", 2),
+                                   text("tokenizer.ggml.add_bos_token") + u32(7) + number(1, 1)};
+  auto parts = partsOf(keys);
+  ASSERT_TRUE(bool(parts)) << llvm::toString(parts.takeError());
+  EXPECT_EQ(parts->pre, "smollm");
+  EXPECT_EQ(parts->tokens, (std::vector<std::string>{"a", "b", "ab"}));
+  EXPECT_EQ(parts->merges, std::vector<std::string>{"a b"});
+  EXPECT_EQ(parts->bosId, 2u);
+  EXPECT_TRUE(parts->addBos && !parts->addEos && parts->types.empty() && !parts->eosId);
+  keys.push_back(list("token_type", 8, text("x"), 1));
+  EXPECT_TRUE(contains(errorText(partsOf(keys)), "m.gguf: tokenizer.ggml.token_type[0] is \"x\", expects an integer"));
+  EXPECT_TRUE(contains(errorText(partsOf({})), "m.gguf: tokenizer.ggml.model is missing"));
+  EXPECT_TRUE(contains(errorText(partsOf({keys[0]})), "m.gguf: tokenizer.ggml.pre is missing"));
+  auto other = partsOf({textKey("tokenizer.ggml.model", "llama")});
+  ASSERT_TRUE(bool(other)) << llvm::toString(other.takeError());
+  EXPECT_TRUE(contains(errorText(makeTokenizerModel(*other)), "a SentencePiece vocabulary"));
 }
