@@ -85,6 +85,17 @@ LogicalResult RopeScalingAttr::verify(function_ref<InFlightDiagnostic()> emitErr
   return success();
 }
 
+moec::RopeScaling moe::ropeScalingOf(RopeScalingAttr scaling) {
+  using moec::RopeScaling;
+  if (!scaling)
+    return {};
+  double factor = scaling.getFactor().getValueAsDouble();
+  if (scaling.getKind() == RopeScalingKind::linear)
+    return {.kind = RopeScaling::Kind::linear, .factor = factor};
+  return {RopeScaling::Kind::llama3, factor, scaling.getLow().getValueAsDouble(), scaling.getHigh().getValueAsDouble(),
+          static_cast<double>(scaling.getOriginal())};
+}
+
 LogicalResult CacheType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t kvHeads, int64_t qkDim,
                                 int64_t vDim, int64_t capacity, Type elem, int64_t window, int64_t sinks) {
   if (kvHeads < 1 || qkDim < 1 || vDim < 1 || capacity < 1)

@@ -4,6 +4,7 @@
 #ifndef DIALECTS_MOE_MOEDIALECT_H
 #define DIALECTS_MOE_MOEDIALECT_H
 
+#include "lib/Plan/RopeTable.h"
 #include "lib/Quant/Encoding.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -34,6 +35,8 @@ ActAttr getAct(Type type);
 llvm::Expected<moec::Encoding> encodingOf(QuantAttr quant);
 /// The inverse: null for f32.
 QuantAttr quantOf(MLIRContext *context, const moec::Encoding &encoding);
+/// What `#moe.rope_scaling` says, as lib/Plan knows it; none for null.
+moec::RopeScaling ropeScalingOf(RopeScalingAttr scaling);
 } // namespace mlir::moe
 
 #endif

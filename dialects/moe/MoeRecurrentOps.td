@@ -96,7 +96,7 @@ def Moe_DecayOp : Moe_Op<"decay", [Pure, AllTypesMatch<["a", "g"]>]> {
   let summary = "logarithm of the decay of a delta rule";
   let description = [{
     g = -exp(A_log[h]) · softplus(a + dt_bias), h = column / (columns / length of A_log); softplus(x) = log(1 + eˣ), and x
-    for x > 20. One column a head (scalar decay), or qk_dim columns a head (decay per channel).
+    for x > 20 (in f32 no case of its own: max(x, 0) + log(1 + e^-|x|) is x there). One column a head (scalar decay), or qk_dim columns a head (decay per channel).
     Source: Yang et al., "Gated Delta Networks", arXiv:2412.06464; Kimi Linear, arXiv:2510.26692 (per channel).
 
     - (C1) a has no encoding; the length of A_log divides its columns
@@ -114,9 +114,11 @@ def Moe_DeltaRuleOp : Moe_Op<"delta_rule", [Pure, AllTypesMatch<["q", "k"]>, All
   let description = [{
     For each token, and each value head h with the key head κ(h) and the state S [Dk, Dv] (rows along the keys):
     S ← exp(g) S; δ = beta (v - Sᵀk); S ← S + k δᵀ; o = Sᵀ (scale · q). κ(h) = h / (Hv / Hk) for `grouped`, h mod Hk for
-    `tiled`. g has a column for each value head, or Dk columns for each (decay of each row of S). Sums over Dk ascend, one
-    accumulator for each column of S. Sizes: the state is [Hv, Dk, Dv]; q, k [T, Hk · Dk]; v, o [T, Hv · Dv];
-    beta [T, Hv].
+    `tiled`. g has a column for each value head, or Dk columns for each (decay of each row of S). Sizes: the state is
+    [Hv, Dk, Dv]; q, k [T, Hk · Dk]; v, o [T, Hv · Dv]; beta [T, Hv].
+
+    In f32, for each column j with d ascending: S[d, j] = S[d, j] · exp(g), r = fma(S[d, j], k[d], r) from 0;
+    δ = beta · (v[j] - r); S[d, j] = fma(k[d], δ, S[d, j]), o[j] = fma(S[d, j], q[d] · scale, o[j]) from 0.
     Source: Yang et al., "Gated Delta Networks: Improving Mamba2 with Delta Rule", arXiv:2412.06464.
 
     - (C1) no operand has an encoding, all have T rows; the state is [Hv, Dk, Dv] of f32; v has Hv · Dv columns; q and k have Hk · Dk, where Hk divides Hv

@@ -8,13 +8,13 @@
 #include "dialects/moe/MoeDialect.h"
 #include "dialects/rt/RtDialect.h"
 #include "lib/Import/WeightReader.h"
+#include "lib/Plan/RopeTable.h"
 #include "lib/Support/Fault.h"
 #include "passes/plan/StoredWeight.h"
 
 #include "llvm/ADT/MapVector.h"
 
 #include <bit>
-#include <cmath>
 
 using namespace mlir;
 
@@ -190,17 +190,19 @@ llvm::Error PackPlanner::addRopeTables() {
   if (!positions)
     return llvm::Error::success();
   double theta = std::bit_cast<double>(integerOf(module, "rt.pack", "rope_theta_bits"));
+  auto pack = module->getAttrOfType<DictionaryAttr>("rt.pack");
+  auto scaling = pack ? pack.getAs<moe::RopeScalingAttr>("rope_scaling") : moe::RopeScalingAttr();
   for (bool isSine : {false, true}) {
     auto generate = [=](int64_t rowBegin, int64_t rowEnd, llvm::MutableArrayRef<float> out) {
+      std::vector<double> frequencies = ropeFrequencies(2 * half, theta, moe::ropeScalingOf(scaling));
       for (int64_t row = rowBegin; row < rowEnd; ++row)
-        for (int64_t column = 0; column < half; ++column) {
-          double angle = double(row) * std::pow(theta, -double(column) / double(half));
-          out[(row - rowBegin) * half + column] = static_cast<float>(isSine ? std::sin(angle) : std::cos(angle));
-        }
+        ropeRow(row, frequencies, isSine, out.slice((row - rowBegin) * half, half));
     };
     std::string recipe =
         (llvm::Twine("rope ") + (isSine ? "sin" : "cos") + " theta bits " + llvm::Twine(std::bit_cast<uint64_t>(theta)))
             .str();
+    if (scaling)
+      llvm::raw_string_ostream(recipe) << " scaling " << scaling;
     auto tensor = plan.addGenerated(isSine ? "rope.sin" : "rope.cos", positions, half, recipe, generate,
                                     integerOf(module, "rt.pack", isSine ? "rope_sin_offset" : "rope_cos_offset"));
     if (!tensor)

@@ -3,6 +3,7 @@
 /// Rotary embedding, cache append and attention.
 #include "lib/Reference/Frame.h"
 
+#include "lib/Plan/RopeTable.h"
 #include "lib/Reference/Numerics.h"
 #include "lib/Support/Fault.h"
 
@@ -11,17 +12,19 @@ using namespace mlir;
 namespace moec {
 
 /// Rotates the first `dim` values of each head of each row.
-static llvm::Error rotateHeads(FloatTensor &x, int64_t position, int64_t headDim, int64_t dim, double theta,
-                               moe::RopeStyle style) {
+template <typename RopeOp>
+static llvm::Error rotateHeads(FloatTensor &x, int64_t position, int64_t headDim, RopeOp op) {
   // 2^31: positions are exact in double long before, and no cache reaches it.
   if (position < 0 || position > (int64_t(1) << 31))
     return fault("expects a position from 0 to 2^31, but got " + llvm::Twine(position));
   if (x.rowSize() % headDim || x.rowSize() < headDim)
     return fault("expects columns in heads of " + llvm::Twine(headDim) + ", but got " + describe(x));
+  std::vector<double> frequencies =
+      ropeFrequencies(op.getDim(), op.getTheta().convertToDouble(), moe::ropeScalingOf(op.getScalingAttr()));
   for (int64_t t = 0; t < x.numRows(); ++t) {
-    Rotation rotation = rotationAt(position + t, dim, theta);
+    Rotation rotation = rotationAt(position + t, frequencies);
     for (int64_t first = 0; first < x.rowSize(); first += headDim)
-      rotate(x.row(t).slice(first, headDim), rotation, style == moe::RopeStyle::interleaved);
+      rotate(x.row(t).slice(first, headDim), rotation, op.getStyle() == moe::RopeStyle::interleaved);
   }
   return llvm::Error::success();
 }
@@ -34,8 +37,7 @@ llvm::Error Frame::run(moe::RopeOp op) {
   if (!position)
     return position.takeError();
   FloatTensor y = **x;
-  if (llvm::Error error =
-          rotateHeads(y, **position, op.getHeadDim(), op.getDim(), op.getTheta().convertToDouble(), op.getStyle()))
+  if (llvm::Error error = rotateHeads(y, **position, op.getHeadDim(), op))
     return error;
   set(op, std::move(y));
   return llvm::Error::success();
@@ -83,8 +85,7 @@ llvm::Error Frame::run(moe::RopeAppendOp op) {
     if (input.second)
       if (llvm::Error error = normalize(target, input.second, op.getEps().convertToFloat(), op.getUnitOffset()))
         return error;
-    if (llvm::Error error =
-            rotateHeads(target, **position, headDim, op.getDim(), op.getTheta().convertToDouble(), op.getStyle()))
+    if (llvm::Error error = rotateHeads(target, **position, headDim, op))
       return error;
   }
   llvm::Expected<const FloatTensor *> v = get<FloatTensor>(op.getV());

@@ -21,7 +21,7 @@ static std::vector<float> scoresOf(llvm::ArrayRef<float> logits, moe::Score scor
     return scores;
   if (score == moe::Score::sigmoid) {
     for (float &s : scores)
-      s = 1.0f / (1.0f + expandedExp(-s));
+      s = sigmoid(s);
     return scores;
   }
   float largest = -INFINITY, partials[16] = {};
@@ -130,8 +130,14 @@ ActTensor gatherRows(const ActTensor &x, llvm::ArrayRef<int64_t> rows) {
   return result;
 }
 
-static float activate(float gate, moe::GluKind kind) {
+float gluActivation(float gate, moe::GluKind kind) {
   return kind == moe::GluKind::swiglu ? silu(gate) : gate > 0.0f ? gate : 0.0f;
+}
+
+llvm::Error checkGlu(moe::GluKind kind) {
+  if (kind != moe::GluKind::swiglu && kind != moe::GluKind::reglu)
+    return fault("expects an activation swiglu or reglu, but got " + moe::stringifyGluKind(kind));
+  return llvm::Error::success();
 }
 
 namespace {
@@ -168,7 +174,7 @@ struct ExpertRun {
   FloatTensor operator()(const ExpertInput &x, const ExpertInput &xUp, llvm::ArrayRef<int64_t> rows) const {
     FloatTensor hidden = multiply(x, rows, *gate), factors = multiply(xUp, rows, *up);
     for (size_t i = 0; i < hidden.values.size(); ++i)
-      hidden.values[i] = activate(hidden.values[i], kind) * factors.values[i];
+      hidden.values[i] = gluActivation(hidden.values[i], kind) * factors.values[i];
     if (down->encoding().isInteger())
       return multiply(quantizeActivations(hidden, down->encoding().group), *down);
     return multiply(hidden, *down);
@@ -260,9 +266,8 @@ llvm::Error Frame::run(moe::ExpertsOp op) {
     return ids.takeError();
   if ((*weights)->shape != (*ids)->shape)
     return fault("expects weights and ids of one shape, but got " + describe(**weights) + " and " + describe(**ids));
-  moe::GluKind kind = op.getGlu();
-  if (kind != moe::GluKind::swiglu && kind != moe::GluKind::reglu)
-    return fault("expects an activation swiglu or reglu, but got " + moe::stringifyGluKind(kind));
+  if (llvm::Error error = checkGlu(op.getGlu()))
+    return error;
   llvm::Expected<FloatTensor> outputs = expertOutputs(op, **ids);
   if (!outputs)
     return outputs.takeError();

@@ -18,6 +18,8 @@ template <> constexpr const char *kindName<FloatTensor> = "an f32 tensor";
 template <> constexpr const char *kindName<IntTensor> = "an i32 tensor";
 template <> constexpr const char *kindName<ActTensor> = "a quantized activation";
 
+template <> constexpr const char *kindName<StatePointer> = "a state";
+
 template <typename T> llvm::Expected<const T *> Frame::get(Value value) const {
   auto found = values.find(value);
   if (found == values.end())
@@ -32,6 +34,7 @@ template llvm::Expected<const FloatTensor *> Frame::get(Value) const;
 template llvm::Expected<const IntTensor *> Frame::get(Value) const;
 template llvm::Expected<const ActTensor *> Frame::get(Value) const;
 template llvm::Expected<const std::shared_ptr<KvCache> *> Frame::get(Value) const;
+template llvm::Expected<const StatePointer *> Frame::get(Value) const;
 
 llvm::Expected<SharedMatrix> Frame::matrix(Value value, int64_t expert) {
   auto found = values.find(value);
@@ -133,6 +136,19 @@ llvm::Error Frame::addTo(FloatTensor &y, Value residual) {
   return llvm::Error::success();
 }
 
+llvm::Error Frame::addBias(FloatTensor &y, Value bias) {
+  if (!bias)
+    return llvm::Error::success();
+  llvm::Expected<std::vector<float>> values = vector(bias);
+  if (!values)
+    return values.takeError();
+  if (static_cast<int64_t>(values->size()) != y.rowSize())
+    return fault("expects a bias of " + llvm::Twine(y.rowSize()) + " values, but got " + llvm::Twine(values->size()));
+  for (size_t i = 0; i < y.values.size(); ++i)
+    y.values[i] = y.values[i] + (*values)[i % values->size()];
+  return llvm::Error::success();
+}
+
 llvm::Error Frame::run(arith::AddFOp op) {
   llvm::Expected<const FloatTensor *> lhs = get<FloatTensor>(op.getLhs());
   if (!lhs)
@@ -175,15 +191,8 @@ llvm::Error Frame::run(moe::LinearOp op) {
   llvm::Expected<FloatTensor> y = product(op.getX(), **w);
   if (!y)
     return y.takeError();
-  if (op.getBias()) {
-    llvm::Expected<std::vector<float>> bias = vector(op.getBias());
-    if (!bias)
-      return bias.takeError();
-    if (static_cast<int64_t>(bias->size()) != y->rowSize())
-      return fault("expects a bias of " + llvm::Twine(y->rowSize()) + " values, but got " + llvm::Twine(bias->size()));
-    for (size_t i = 0; i < y->values.size(); ++i)
-      y->values[i] = y->values[i] + (*bias)[i % bias->size()];
-  }
+  if (llvm::Error error = addBias(*y, op.getBias()))
+    return error;
   if (llvm::Error error = addTo(*y, op.getResidual()))
     return error;
   set(op, std::move(*y));
@@ -191,13 +200,15 @@ llvm::Error Frame::run(moe::LinearOp op) {
 }
 
 llvm::Error Frame::run(moe::MultiLinearOp op) {
-  for (auto [weight, result] : llvm::zip_equal(op.getWeights(), op.getYs())) {
+  for (auto [index, weight, result] : llvm::enumerate(op.getWeights(), op.getYs())) {
     llvm::Expected<SharedMatrix> w = matrix(weight);
     if (!w)
       return w.takeError();
     llvm::Expected<FloatTensor> y = product(op.getX(), **w);
     if (!y)
       return y.takeError();
+    if (llvm::Error error = addBias(*y, op.getBiases().empty() ? Value() : op.getBiases()[index]))
+      return error;
     set(result, std::move(*y));
   }
   return llvm::Error::success();

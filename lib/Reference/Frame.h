@@ -11,6 +11,7 @@
 
 namespace moec {
 
+struct DeltaInputs;
 using SharedMatrix = std::shared_ptr<const Matrix>;
 
 /// Evaluates operations one after the other. Each `run` reads the operands and sets the results of one operation; its
@@ -44,9 +45,20 @@ private:
   llvm::Error run(mlir::moe::RouteOp op);
   llvm::Error run(mlir::moe::RouterTopkOp op);
   llvm::Error run(mlir::moe::ExpertsOp op);
+  llvm::Error run(mlir::moe::ActivationOp op);
+  llvm::Error run(mlir::moe::GluOp op);
+  llvm::Error run(mlir::moe::GateOp op);
+  llvm::Error run(mlir::moe::CausalConv1dOp op);
+  llvm::Error run(mlir::moe::L2NormOp op);
+  llvm::Error run(mlir::moe::DecayOp op);
+  llvm::Error run(mlir::moe::DeltaRuleOp op);
+  llvm::Error run(mlir::moe::GatedNormOp op);
+  llvm::Error run(mlir::moe::DeltaStepOp op);
 
   /// The operand as a T; errors if it is something else.
   template <typename T> llvm::Expected<const T *> get(mlir::Value value) const;
+  /// Several activations of rank 2 with one number of rows.
+  llvm::Error getAll(llvm::ArrayRef<std::pair<mlir::Value, const FloatTensor **>> wanted);
   /// A weight operand: a `moe.param`, or a constant tensor that its type encodes.
   llvm::Expected<SharedMatrix> matrix(mlir::Value value, int64_t expert = 0);
   llvm::Expected<std::vector<float>> vector(mlir::Value value);
@@ -55,6 +67,8 @@ private:
   /// Sets both results of a router.
   template <typename OpType> llvm::Error setRouted(OpType op, const FloatTensor &logits);
   llvm::Error addTo(FloatTensor &y, mlir::Value residual);
+  /// Adds one vector to each row; nothing where `bias` is null.
+  llvm::Error addBias(FloatTensor &y, mlir::Value bias);
   /// The normalized rows of `op`, a moe.rms_norm or moe.norm_quantize.
   template <typename NormOp> llvm::Expected<FloatTensor> normOf(NormOp op);
   llvm::Error normalize(FloatTensor &x, mlir::Value w, float eps, bool unitOffset);
@@ -62,12 +76,22 @@ private:
   llvm::Expected<FloatTensor> expertOutputs(mlir::moe::ExpertsOp op, const IntTensor &ids);
   llvm::Error append(mlir::Value cache, mlir::Value updated, const FloatTensor &k, const FloatTensor &v,
                      int64_t position);
+  /// Convolution of x; sets the updated state.
+  llvm::Expected<FloatTensor> convolved(const FloatTensor &x, mlir::Value w, mlir::Value state, mlir::Value updated,
+                                        std::optional<mlir::moe::ActivationKind> kind);
+  llvm::Expected<FloatTensor> decayOf(const FloatTensor &a, mlir::Value aLog, mlir::Value dtBias);
+  /// The delta rule; sets the updated state.
+  llvm::Expected<FloatTensor> recall(const DeltaInputs &inputs, mlir::Value state, mlir::Value updated);
 
   mlir::SymbolTable symbols;
   WeightProvider &weights;
   int64_t expertsUsed; ///< ranks of a router that count; 0: all
   llvm::DenseMap<mlir::Value, RuntimeValue> values;
 };
+
+/// act(gate) inside a gated linear unit, and the error for kinds that have no meaning here.
+float gluActivation(float gate, mlir::moe::GluKind kind);
+llvm::Error checkGlu(mlir::moe::GluKind kind);
 
 /// x rows `rows` of x, in that order.
 FloatTensor gatherRows(const FloatTensor &x, llvm::ArrayRef<int64_t> rows);

@@ -86,8 +86,9 @@ llvm::Error Frame::dispatch(Operation *op) {
   return llvm::TypeSwitch<Operation *, llvm::Error>(op)
       .Case<arith::ConstantOp, arith::AddFOp, moe::ParamOp, moe::EmbedOp, moe::LinearOp, moe::MultiLinearOp,
             moe::RmsNormOp, moe::QuantizeActOp, moe::NormQuantizeOp, moe::RopeOp, moe::CacheAppendOp, moe::RopeAppendOp,
-            moe::AttentionOp, moe::RouteOp, moe::RouterTopkOp, moe::ExpertsOp>(
-          [&](auto concrete) { return run(concrete); })
+            moe::AttentionOp, moe::RouteOp, moe::RouterTopkOp, moe::ExpertsOp, moe::ActivationOp, moe::GluOp,
+            moe::GateOp, moe::CausalConv1dOp, moe::L2NormOp, moe::DecayOp, moe::DeltaRuleOp, moe::GatedNormOp,
+            moe::DeltaStepOp>([&](auto concrete) { return run(concrete); })
       .Default([](Operation *) { return fault("has no meaning in the interpreter"); });
 }
 

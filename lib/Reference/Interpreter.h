@@ -25,9 +25,13 @@ struct WeightHandle {
   mlir::moe::WeightOp weight;
 };
 
-/// A value while it is computed: an index, a tensor, a weight or a cache. A cache is linear: an operation changes the
-/// object that it was given and passes it on.
-using RuntimeValue = std::variant<int64_t, FloatTensor, IntTensor, ActTensor, WeightHandle, std::shared_ptr<KvCache>>;
+/// A recurrent state of f32 values.
+using StatePointer = std::shared_ptr<FloatTensor>;
+
+/// A value while it is computed: an index, a tensor, a weight, a cache or a state. The last two are linear: an
+/// operation changes the object that it was given and passes it on.
+using RuntimeValue =
+    std::variant<int64_t, FloatTensor, IntTensor, ActTensor, WeightHandle, std::shared_ptr<KvCache>, StatePointer>;
 
 /// Not thread-safe. The module must outlive it and must not be changed meanwhile.
 class Interpreter {
@@ -62,10 +66,16 @@ private:
 /// position.
 llvm::Expected<std::shared_ptr<KvCache>> makeCache(mlir::moe::CacheType type);
 
+/// A state of the type, all zero. Errors: elements other than f32; more than 2^28 values.
+llvm::Expected<StatePointer> makeState(mlir::moe::StateType type);
+
+/// An empty cache or a zero state, by the type. Errors: another type; as makeCache and makeState.
+llvm::Expected<RuntimeValue> makeEmpty(mlir::Type type);
+
 /// Whether a value may stand where the type is expected, with dynamic sizes free.
 bool fits(const RuntimeValue &value, mlir::Type type);
 
-/// For messages: "tensor<3x256xf32>", "an index", "a cache".
+/// For messages: "tensor<3x256xf32>", "an index", "a cache", "state<3x64xf32>".
 std::string describe(const RuntimeValue &value);
 
 /// `tensor<2x2xf32> [[1, 2], [3, 4]]`, with the shortest digits that read back exactly. Errors: a value without text.

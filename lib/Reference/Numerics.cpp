@@ -4,6 +4,7 @@
 #include "lib/Reference/Numerics.h"
 
 #include "lib/Plan/KvLayout.h"
+#include "lib/Plan/RopeTable.h"
 #include "lib/Support/Half.h"
 
 #include <algorithm>
@@ -49,11 +50,17 @@ float treeSum(float (&partials)[16]) {
   return partials[0];
 }
 
-float normFactor(llvm::ArrayRef<float> x, float eps) {
+static float sumOfSquares(llvm::ArrayRef<float> x) {
   float partials[16] = {};
   for (size_t i = 0; i < x.size(); ++i)
     partials[i % 16] = std::fma(x[i], x[i], partials[i % 16]);
-  return 1.0f / std::sqrt(treeSum(partials) / static_cast<float>(x.size()) + eps);
+  return treeSum(partials);
+}
+
+float lengthFactor(llvm::ArrayRef<float> x, float eps) { return 1.0f / std::sqrt(sumOfSquares(x) + eps); }
+
+float normFactor(llvm::ArrayRef<float> x, float eps) {
+  return 1.0f / std::sqrt(sumOfSquares(x) / static_cast<float>(x.size()) + eps);
 }
 
 void rmsNorm(llvm::ArrayRef<float> x, llvm::ArrayRef<float> w, float eps, bool unitOffset,
@@ -103,14 +110,10 @@ void hadamard(llvm::MutableArrayRef<float> x, int64_t block) {
     value = value * factor;
 }
 
-Rotation rotationAt(int64_t position, int64_t dim, double theta) {
-  Rotation rotation;
-  for (int64_t i = 0; i < dim / 2; ++i) {
-    double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(dim);
-    double angle = static_cast<double>(position) * std::pow(theta, exponent);
-    rotation.cosines.push_back(static_cast<float>(std::cos(angle)));
-    rotation.sines.push_back(static_cast<float>(std::sin(angle)));
-  }
+Rotation rotationAt(int64_t position, llvm::ArrayRef<double> frequencies) {
+  Rotation rotation{std::vector<float>(frequencies.size()), std::vector<float>(frequencies.size())};
+  ropeRow(position, frequencies, /*isSine=*/false, rotation.cosines);
+  ropeRow(position, frequencies, /*isSine=*/true, rotation.sines);
   return rotation;
 }
 

@@ -29,6 +29,9 @@ float softplus(float x);
 /// Adds 16 partial sums as a tree: 8, 4, 2, 1 (rule N2).
 float treeSum(float (&partials)[16]);
 
+/// 1 / sqrt(Σ x² + eps), summed as in normFactor.
+float lengthFactor(llvm::ArrayRef<float> x, float eps);
+
 /// 1 / sqrt(mean(x²) + eps); element i goes into partial i mod 16 by fma.
 float normFactor(llvm::ArrayRef<float> x, float eps);
 
@@ -49,12 +52,12 @@ float quantizeNibbles(llvm::ArrayRef<float> x, llvm::MutableArrayRef<int8_t> cod
 /// in Rotated LLMs", arXiv:2404.00456.
 void hadamard(llvm::MutableArrayRef<float> x, int64_t block);
 
-/// Cosines and sines of one position: angle of pair i is position * theta^(-2i / dim), in double, rounded once to f32.
+/// Cosines and sines of one position for frequencies of lib/Plan/RopeTable.h.
 struct Rotation {
   std::vector<float> cosines;
   std::vector<float> sines;
 };
-Rotation rotationAt(int64_t position, int64_t dim, double theta);
+Rotation rotationAt(int64_t position, llvm::ArrayRef<double> frequencies);
 
 /// Rotates the first 2 * cosines.size() values of a head in place: pairs (i, i + half), or (2i, 2i + 1).
 void rotate(llvm::MutableArrayRef<float> head, const Rotation &rotation, bool interleaved);

@@ -24,15 +24,12 @@ llvm::Expected<Session> Session::create(Interpreter &interpreter) {
     return fault("module attribute 'moe.chunk' expects a positive i64");
   Session session(interpreter, chunk ? chunk.getInt() : 64);
   if (prefill.getNumArguments() < 2)
-    return fault("@prefill expects tokens, a position and caches as arguments");
-  for (Type type : prefill.getArgumentTypes().drop_front(2)) {
-    auto cacheType = dyn_cast<moe::CacheType>(type);
-    if (!cacheType)
-      return fault("@prefill expects a cache for each argument from the third on");
-    llvm::Expected<std::shared_ptr<KvCache>> cache = makeCache(cacheType);
-    if (!cache)
-      return cache.takeError();
-    session.caches.push_back(std::move(*cache));
+    return fault("@prefill expects tokens, a position, caches and states as arguments");
+  for (auto [index, type] : llvm::enumerate(prefill.getArgumentTypes().drop_front(2))) {
+    llvm::Expected<RuntimeValue> memory = makeEmpty(type);
+    if (!memory)
+      return fault("argument " + llvm::Twine(index + 2) + " of @prefill " + toString(memory.takeError()));
+    session.memories.push_back(std::move(*memory));
   }
   return session;
 }
@@ -57,14 +54,14 @@ llvm::Expected<FloatTensor> Session::feed(llvm::ArrayRef<int32_t> ids) {
 
 llvm::Expected<FloatTensor> Session::feedChunk(llvm::ArrayRef<int32_t> ids) {
   std::vector<RuntimeValue> arguments = {IntTensor{{static_cast<int64_t>(ids.size())}, ids.vec()}, filled};
-  arguments.insert(arguments.end(), caches.begin(), caches.end());
+  arguments.insert(arguments.end(), memories.begin(), memories.end());
   auto results = interpreter->call(ids.size() == 1 ? "decode" : "prefill", std::move(arguments));
   if (!results)
     return results.takeError();
-  if (results->size() != caches.size() + 1)
-    return fault("expects hidden rows and a cache for each cache, but got " + llvm::Twine(results->size()) +
+  if (results->size() != memories.size() + 1)
+    return fault("expects hidden rows and what each cache and state becomes, but got " + llvm::Twine(results->size()) +
                  " results");
-  caches.assign(results->begin() + 1, results->end());
+  memories.assign(results->begin() + 1, results->end());
   auto logits = interpreter->call("head", {std::move(results->front())});
   if (!logits)
     return logits.takeError();

@@ -28,7 +28,7 @@ private:
   Interpreter *interpreter;
   int64_t chunk;
   int64_t filled = 0;
-  std::vector<RuntimeValue> caches;
+  std::vector<RuntimeValue> memories; ///< a cache or a state for each argument from the third on
 };
 
 /// The index of the largest value; ties go to the lowest. `row` is not empty.

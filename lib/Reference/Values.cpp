@@ -14,8 +14,8 @@ using namespace mlir;
 
 namespace moec {
 
-static std::string shapeText(llvm::ArrayRef<int64_t> shape, llvm::StringRef element) {
-  std::string text = "tensor<";
+static std::string shapeText(llvm::ArrayRef<int64_t> shape, llvm::StringRef element, llvm::StringRef kind = "tensor") {
+  std::string text = kind.str() + "<";
   for (int64_t size : shape)
     text += std::to_string(size) + "x";
   return text + element.str() + ">";
@@ -69,12 +69,39 @@ llvm::Expected<std::shared_ptr<KvCache>> makeCache(moe::CacheType type) {
   return std::make_shared<KvCache>(*shape);
 }
 
+llvm::Expected<StatePointer> makeState(moe::StateType type) {
+  if (!type.getElem().isF32())
+    return fault("expects a state of f32 elements");
+  uint64_t numValues = 1;
+  for (int64_t size : type.getShape()) // at most 2^40 in all by the type's verifier
+    numValues *= static_cast<uint64_t>(size);
+  // 2^28 values are 1 GiB: far above a layer of any model.
+  if (numValues > (uint64_t(1) << 28))
+    return fault("expects a state of at most 2^28 values, but got " + llvm::Twine(numValues));
+  return std::make_shared<FloatTensor>(FloatTensor{type.getShape().vec(), std::vector<float>(numValues)});
+}
+
+llvm::Expected<RuntimeValue> makeEmpty(Type type) {
+  if (auto cache = dyn_cast<moe::CacheType>(type))
+    return makeCache(cache);
+  if (auto state = dyn_cast<moe::StateType>(type))
+    return makeState(state);
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return fault("expects a cache or a state, but got " + text);
+}
+
 bool fits(const RuntimeValue &value, Type type) {
   if (std::holds_alternative<int64_t>(value))
     return type.isIndex();
   if (auto *cache = std::get_if<std::shared_ptr<KvCache>>(&value)) {
     auto expected = dyn_cast<moe::CacheType>(type);
     return *cache && expected && kvShapeOf(expected) == (*cache)->shape();
+  }
+  if (auto *state = std::get_if<StatePointer>(&value)) {
+    auto expected = dyn_cast<moe::StateType>(type);
+    return *state && expected && expected.getElem().isF32() && expected.getShape() == llvm::ArrayRef((*state)->shape) &&
+           isFull((*state)->shape, (*state)->values.size());
   }
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
@@ -105,6 +132,8 @@ std::string describe(const RuntimeValue &value) {
     return shapeText(ints->shape, "i32");
   if (auto *act = std::get_if<ActTensor>(&value))
     return shapeText({act->rows, act->columns}, "f32, #moe.act<group = " + std::to_string(act->group) + ">");
+  if (auto *state = std::get_if<StatePointer>(&value))
+    return shapeText((*state)->shape, "f32", "state");
   return std::holds_alternative<WeightHandle>(value) ? "a weight" : "a cache";
 }
 
@@ -132,6 +161,8 @@ llvm::Expected<std::string> formatValue(const RuntimeValue &value) {
     return "index " + std::to_string(*index);
   if (auto *floats = std::get_if<FloatTensor>(&value))
     return describe(value) + " " + formatElements<float>(floats->shape, floats->values);
+  if (auto *state = std::get_if<StatePointer>(&value))
+    return describe(value) + " " + formatElements<float>((*state)->shape, (*state)->values);
   if (auto *ints = std::get_if<IntTensor>(&value))
     return describe(value) + " " + formatElements<int32_t>(ints->shape, ints->values);
   if (auto *act = std::get_if<ActTensor>(&value)) {
@@ -141,7 +172,7 @@ llvm::Expected<std::string> formatValue(const RuntimeValue &value) {
            formatElements<float>({act->rows, numGroups}, act->scales) + " sums " +
            formatElements<int32_t>({act->rows, numGroups}, act->sums);
   }
-  return fault("expects a result that is an index or a tensor, but got " + describe(value));
+  return fault("expects a result that is an index, a tensor or a state, but got " + describe(value));
 }
 
 } // namespace moec

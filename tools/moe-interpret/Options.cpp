@@ -17,14 +17,15 @@ const char *const kInterpretHelp = R"(usage: moe-interpret FILE.mlir [options]
 
 Runs a module of level L1 or L2 with the reference interpreter: plain loops that give every moe operation its meaning.
 A module with @prefill, @decode and @head is a model: the ids are fed, then the most likely tokens, and the ids of the
-latter are printed. In any other module the function without arguments is called and its results are printed.
+latter are printed. In any other module the function without arguments is called and its results are printed; caches
+and states as arguments start empty and zero.
 
 options:
   --ids 1,2,3        token ids of the prompt; needed for a model
   --greedy N         tokens to generate, 0 to 1000000 (default 1); stop tokens do not stop
   --logits FILE.npy  write a float32 row of logits for every token fed: the prompt and all generated but the last
   --experts-used K   routers use their K best experts only, as moe-run --experts-used
-  --entry @NAME      call this function, which has no arguments
+  --entry @NAME      call this function, which has no arguments but caches and states
   --check-hashes     compare the hashes of the weight files with the module's
   --help             show this text
 

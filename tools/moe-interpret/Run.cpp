@@ -18,13 +18,18 @@ using namespace mlir;
 
 namespace moec {
 
-/// The function to call: the one that was asked for, or the only one without arguments.
+/// Whether the arguments of a function can be made: empty caches and zero states.
+static bool hasOwnArguments(func::FuncOp function) {
+  return llvm::all_of(function.getArgumentTypes(), [](Type type) { return isa<moe::CacheType, moe::StateType>(type); });
+}
+
+/// The function to call: the one that was asked for, or the only one without arguments to give.
 static llvm::Expected<std::string> entryOf(ModuleOp module, llvm::StringRef wanted) {
   if (!wanted.empty())
     return wanted.str();
   std::string found;
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (function.getNumArguments() || function.isExternal())
+    if (!hasOwnArguments(function) || function.isExternal())
       continue;
     if (!found.empty())
       return fault("expects one function without arguments, but got @" + found + " and @" + function.getName() +
@@ -40,7 +45,16 @@ static llvm::Error runFunction(Interpreter &interpreter, const InterpretOptions 
   llvm::Expected<std::string> entry = entryOf(interpreter.module(), options.entry);
   if (!entry)
     return entry.takeError();
-  auto results = interpreter.call(*entry, {});
+  std::vector<RuntimeValue> arguments;
+  if (auto function = dyn_cast_if_present<func::FuncOp>(interpreter.module().lookupSymbol(*entry));
+      function && hasOwnArguments(function))
+    for (Type type : function.getArgumentTypes()) {
+      llvm::Expected<RuntimeValue> argument = makeEmpty(type);
+      if (!argument)
+        return fault("@" + *entry + " " + toString(argument.takeError()));
+      arguments.push_back(std::move(*argument));
+    }
+  auto results = interpreter.call(*entry, std::move(arguments));
   if (!results)
     return results.takeError();
   for (const RuntimeValue &result : *results) {

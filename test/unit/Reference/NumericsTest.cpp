@@ -63,8 +63,8 @@ TEST(Numerics, CodesRoundToEven) {
   EXPECT_EQ(codes[0], 0);
 }
 
-TEST(Numerics, AnglesComeFromDouble) {
-  Rotation rotation = rotationAt(1000, 4, 10000.0);
+TEST(Numerics, RotationHasBothTables) {
+  Rotation rotation = rotationAt(1000, {1.0, 0.01});
   EXPECT_EQ(rotation.cosines[0], static_cast<float>(std::cos(1000.0)));
-  EXPECT_EQ(rotation.sines[1], static_cast<float>(std::sin(1000.0 * std::pow(10000.0, -0.5))));
+  EXPECT_EQ(rotation.sines[1], static_cast<float>(std::sin(10.0)));
 }
