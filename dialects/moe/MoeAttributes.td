@@ -58,13 +58,15 @@ def Moe_ActAttr : Moe_Attr<"Act", "act"> {
 def Moe_SourceAttr : Moe_Attr<"Source", "source"> {
   let summary = "where the bytes of a weight lie";
   let description = [{
-    The weight's values in one piece, or in one piece for each index of its first axis. Piece i starts at byte
-    `offsets[i]` of file `files[i]`, an index into the module attribute `moe.files`, and is dense row-major `dtype`. `name` is what the
-    checkpoint calls the tensor, with `{}` for the piece's number; messages use it. `dtype` is f32, f16, bf16, or a block
-    type of gguf files: q8_0, q4_0, q4_1, q6_k (docs/gguf.md).
+    The weight's values in pieces, each of which holds as many indices of the first axis, in order. Piece i starts at
+    byte `offsets[i]` of file `files[i]`, an index into the module attribute `moe.files`, and is dense row-major
+    `dtype`: f32, f16, bf16, or a block type of gguf files: q8_0, q4_0, q4_1, q6_k (docs/gguf.md).
+    `name` is what the checkpoint calls the tensor, with `{}` for the number of a matrix; behind a colon stands which
+    part of the tensor it is, such as `q_proj.weight:gate`. Messages and precision rules use it.
 
     An entry of `moe.files` is `{path, size, hash}`. With a `kind` beside them no such file exists: `"random:SEED"` says
-    that the values are a function of the seed, `name` and their index (docs/synthetic-models.md).
+    that the values are a function of the seed, the tensor's name and their index (docs/synthetic-models.md), and offsets
+    count from the tensor's begin.
 
     Example: `#moe.source<dtype = "bf16", files = [0], offsets = [4096], name = "lm_head.weight">`
   }];

@@ -21,6 +21,8 @@ std::string WeightOp::getLabel(int64_t piece) {
   return getSource().getName().getValue().contains("{}") ? (before + number + after).str() : before.str();
 }
 
+std::string WeightOp::getTensorName(int64_t piece) { return StringRef(getLabel(piece)).split(':').first.str(); }
+
 QuantAttr WeightOp::getQuant() { return moe::getQuant(getType()); }
 
 LogicalResult WeightOp::verify() {

@@ -46,6 +46,8 @@ def Moe_WeightOp : Moe_Op<"weight", [Symbol]> {
     ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }
     /// What the checkpoint calls piece `piece` of the weight, or the symbol and the piece's number: for messages.
     std::string getLabel(int64_t piece = -1);
+    /// The checkpoint's tensor that holds piece `piece` of the source.
+    std::string getTensorName(int64_t piece);
     /// The encoding, or null for f32.
     ::mlir::moe::QuantAttr getQuant();
   }];

@@ -121,6 +121,8 @@ llvm::Expected<OwningOpRef<ModuleOp>> Compiler::importModel(const TargetDescript
     return checkpoint.takeError();
   for (const std::string &warning : checkpoint->warnings())
     say("warning", warning);
+  for (const std::string &note : checkpoint->notes())
+    say("note", note);
   for (const std::string &option : checkpoint->generation().ignored)
     say("warning", "generation_config.json: " + option + ", which the sampler does not do; it is left out");
   uint64_t longest = checkpoint->config().maxPositionEmbeddings;
@@ -132,7 +134,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> Compiler::importModel(const TargetDescript
   graph.maxChunk = options.chunk.value_or(64);
   graph.window = options.window.value_or(0);
   graph.sinks = options.sinks.value_or(0);
-  auto module = buildQwen3MoeModule(context, *checkpoint, graph);
+  auto module = buildModelModule(context, *checkpoint, graph);
   if (!module)
     return module.takeError();
   recordOptions(**module, options);

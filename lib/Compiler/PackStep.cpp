@@ -7,7 +7,7 @@
 
 #include "dialects/moe/MoeDialect.h"
 #include "dialects/rt/RtDialect.h"
-#include "lib/Import/WeightReader.h"
+#include "lib/Import/WeightPieces.h"
 #include "lib/Plan/RopeTable.h"
 #include "lib/Support/Fault.h"
 #include "passes/plan/StoredWeight.h"
@@ -24,22 +24,17 @@ llvm::StringRef compilerVersion() { return "moec 0.1.0"; }
 
 namespace {
 
-/// Values of weights from the checkpoint's files; a tensor of the plan is one piece of a `moe.weight`.
+/// Values of weights from the checkpoint's files; a tensor of the plan is one matrix of a `moe.weight`.
 class ModuleSource : public TensorSource {
 public:
-  /// A file of the checkpoint, or the seed of one that is generated.
-  struct File {
-    std::unique_ptr<RandomAccessFile> file;
-    uint64_t seed = 0;
-  };
-  std::vector<File> files;
-  std::vector<std::optional<WeightSource>> sources; ///< by tensor number; nothing for generated ones
+  std::vector<WeightFile> files;
+  std::vector<std::optional<PiecedWeight>> sources; ///< by tensor number; nothing for generated ones
 
   llvm::Error readRows(size_t tensor, int64_t rowBegin, int64_t rowEnd,
                        llvm::MutableArrayRef<float> out) const override {
     if (tensor >= sources.size() || !sources[tensor])
       return fault("tensor " + llvm::Twine(tensor) + " of the pack has no source");
-    return readWeightRows(*sources[tensor], rowBegin, rowEnd - rowBegin, out);
+    return sources[tensor]->readRows(rowBegin, rowEnd - rowBegin, out);
   }
 };
 
@@ -56,8 +51,8 @@ private:
   llvm::Error addWeight(moe::WeightOp weight);
   llvm::Error addExperts();
   llvm::Error addRopeTables();
-  /// Notes the source of the tensor that was just numbered `tensor`: piece `piece` of `weight`.
-  llvm::Error setSource(llvm::Expected<size_t> tensor, moe::WeightOp weight, int64_t piece, int64_t rows, int64_t cols);
+  /// Notes the source of the tensor that was just numbered `tensor`: matrix `index` of `weight`.
+  llvm::Error setSource(llvm::Expected<size_t> tensor, moe::WeightOp weight, int64_t index);
 
   ModuleOp module;
   LayoutFamily family;
@@ -83,11 +78,11 @@ llvm::Error PackPlanner::openFiles() {
       return fault("expects {path, size, hash} for each entry of moe.files");
     auto size = entry.getAs<IntegerAttr>("size");
     if (auto kind = entry.getAs<StringAttr>("kind")) {
-      std::optional<uint64_t> seed = parseRandomKind(kind.getValue());
-      if (!seed || !size)
+      std::optional<RandomKind> random = parseRandomKind(kind.getValue());
+      if (!random || !size)
         return fault("'" + path.getValue() + "' has the kind '" + kind.getValue() + "', expects random:SEED");
       plan.addSource(static_cast<uint64_t>(size.getInt()), *digest);
-      source->files.push_back({nullptr, *seed});
+      source->files.push_back({nullptr, *random, static_cast<uint64_t>(size.getInt())});
       continue;
     }
     auto file = RandomAccessFile::open(path.getValue());
@@ -97,39 +92,20 @@ llvm::Error PackPlanner::openFiles() {
       return fault("'" + path.getValue() + "' has changed since import: it has " + llvm::Twine(file->sizeBytes()) +
                    " bytes");
     plan.addSource(file->sizeBytes(), *digest);
-    source->files.push_back({std::make_unique<RandomAccessFile>(std::move(*file)), 0});
+    uint64_t sizeBytes = file->sizeBytes();
+    source->files.push_back({std::make_unique<RandomAccessFile>(std::move(*file)), {}, sizeBytes});
   }
   return llvm::Error::success();
 }
 
-llvm::Error PackPlanner::setSource(llvm::Expected<size_t> tensor, moe::WeightOp weight, int64_t piece, int64_t rows,
-                                   int64_t cols) {
+llvm::Error PackPlanner::setSource(llvm::Expected<size_t> tensor, moe::WeightOp weight, int64_t index) {
   if (!tensor)
     return tensor.takeError();
-  moe::SourceAttr attribute = weight.getSource();
-  std::optional<TensorType> type = parseTensorType(attribute.getDtype().getValue().upper());
-  std::optional<uint64_t> pieceBytes = type ? tensorTypeBytes(*type, uint64_t(rows) * uint64_t(cols)) : std::nullopt;
-  if (!pieceBytes)
-    return fault("'" + weight.getSymName() + "' has values of type " + attribute.getDtype().getValue() +
-                 ", expects one that holds rows of " + llvm::Twine(cols));
-  bool isOnePiece = attribute.getOffsets().size() == 1;
-  int64_t index = isOnePiece ? 0 : piece;
-  int64_t file = attribute.getFiles()[index];
-  if (file >= int64_t(source->files.size()))
-    return fault("'" + weight.getSymName() + "' is in file " + llvm::Twine(file) + ", but moe.files has " +
-                 llvm::Twine(source->files.size()));
-  uint64_t offset = attribute.getOffsets()[index];
-  const ModuleSource::File &origin = source->files[file];
-  // Generated tensors have offsets of their own.
-  offset = origin.file ? offset : 0;
-  if (isOnePiece)
-    offset += static_cast<uint64_t>(piece) * *pieceBytes;
-  WeightSource values{origin.file.get(), *type, offset, uint64_t(rows), uint64_t(cols)};
-  if (!origin.file)
-    values.random = RandomTensor::ofRank(origin.seed, weight.getLabel(isOnePiece ? -1 : piece),
-                                         weight.getTensorType().getRank(), cols);
+  auto values = PiecedWeight::create(weight, index, source->files);
+  if (!values)
+    return values.takeError();
   source->sources.resize(std::max(source->sources.size(), *tensor + 1));
-  source->sources[*tensor] = values;
+  source->sources[*tensor] = std::move(*values);
   return llvm::Error::success();
 }
 
@@ -148,7 +124,7 @@ llvm::Error PackPlanner::addWeight(moe::WeightOp weight) {
     auto tensor = plan.addRowTable(name, stored->rows, stored->cols, stored->encoding);
     if (tensor)
       tables.emplace_back(place.getTable(), *tensor);
-    return setSource(std::move(tensor), weight, 0, stored->rows, stored->cols);
+    return setSource(std::move(tensor), weight, 0);
   }
   auto place = dyn_cast_if_present<rt::ResidentPlaceAttr>(placement);
   if (!place)
@@ -157,7 +133,7 @@ llvm::Error PackPlanner::addWeight(moe::WeightOp weight) {
   auto tensor = weight.getTensorType().getRank() == 1
                     ? plan.addResidentRaw(name, stored->rows, stored->cols, layer, place.getOffset())
                     : plan.addResident(name, stored->rows, stored->cols, stored->encoding, layer, place.getOffset());
-  return setSource(std::move(tensor), weight, 0, stored->rows, stored->cols);
+  return setSource(std::move(tensor), weight, 0);
 }
 
 llvm::Error PackPlanner::addExperts() {
@@ -177,8 +153,7 @@ llvm::Error PackPlanner::addExperts() {
       if (!first)
         return first.takeError();
       for (size_t index = 0; index < 3; ++index)
-        if (llvm::Error error =
-                setSource(*first + index, weights[index], expert, matrices[index].rows, matrices[index].cols))
+        if (llvm::Error error = setSource(*first + index, weights[index], expert))
           return error;
     }
   }

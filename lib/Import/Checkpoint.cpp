@@ -68,7 +68,7 @@ Expected<Json> Checkpoint::readJson(StringRef name) {
 Error Checkpoint::setConfig(StringRef name, Expected<Json> json) {
   if (!json)
     return json.takeError();
-  Expected<Qwen3MoeConfig> config = parseModelConfig(JsonCursor(name, *json));
+  Expected<ModelConfig> config = parseModelConfig(JsonCursor(name, *json));
   if (!config)
     return config.takeError();
   modelConfig = std::move(*config);
@@ -197,7 +197,7 @@ Expected<bool> Checkpoint::haveSameBytes(const CheckpointTensor &a, const Checkp
 /// A tied model whose checkpoint has a head all the same: the copy of the embedding that some tools write is dropped;
 /// another matrix was trained, and is used.
 Error Checkpoint::resolveTiedHead() {
-  const CheckpointTensor *head = find("lm_head.weight"), *embedding = find("model.embed_tokens.weight");
+  const CheckpointTensor *head = find("lm_head.weight"), *embedding = find(embeddingName(modelConfig));
   if (!modelConfig.tieWordEmbeddings || !head || !embedding)
     return Error::success();
   Expected<bool> isCopy = haveSameBytes(*head, *embedding);
@@ -208,8 +208,8 @@ Error Checkpoint::resolveTiedHead() {
     return Error::success();
   }
   modelConfig.tieWordEmbeddings = false;
-  warningList.push_back("tensor 'lm_head.weight' differs from 'model.embed_tokens.weight', but config.json says "
-                        "tie_word_embeddings true; the stored head is used");
+  warningList.push_back("tensor 'lm_head.weight' differs from '" + embedding->name +
+                        "', but config.json says tie_word_embeddings true; the stored head is used");
   return Error::success();
 }
 
@@ -231,9 +231,11 @@ Expected<Checkpoint> Checkpoint::open(StringRef folder, bool isStrict) {
     return std::move(error);
   if (!hasTokenizer)
     return fault("'" + folder + "' has no tokenizer.json; download it from where the weights come from");
+  checkpoint.modelConfig.spelling = spellingOf(checkpoint.modelConfig, checkpoint.tensorList);
   if (Error error = checkpoint.resolveTiedHead())
     return std::move(error);
-  if (Error error = checkTensors(checkpoint.modelConfig, checkpoint.tensorList, checkpoint.warningList))
+  if (Error error =
+          checkTensors(checkpoint.modelConfig, checkpoint.tensorList, checkpoint.warningList, checkpoint.noteList))
     return std::move(error);
   if (isStrict && !checkpoint.warningList.empty())
     return fault(checkpoint.warningList.front() + "; refused by --strict");

@@ -54,12 +54,14 @@ public:
   static llvm::Expected<Checkpoint> random(const RandomModel &model);
 
   const std::string &folder() const { return root; }
-  const Qwen3MoeConfig &config() const { return modelConfig; }
+  const ModelConfig &config() const { return modelConfig; }
   const GenerationConfig &generation() const { return generationConfig; }
   /// The generated weight files; null for a checkpoint of files.
   const RandomCheckpoint *generated() const { return randomFiles.get(); }
   /// What is odd, and what was made of it; each continues "warning: ".
   llvm::ArrayRef<std::string> warnings() const { return warningList; }
+  /// What is there and not read, as it should be.
+  llvm::ArrayRef<std::string> notes() const { return noteList; }
 
   /// config.json, generation_config.json (if there), tokenizer.json, the index (if used), then the weight files.
   llvm::ArrayRef<CheckpointFile> files() const { return fileList; }
@@ -94,14 +96,14 @@ private:
   llvm::Expected<bool> haveSameBytes(const CheckpointTensor &a, const CheckpointTensor &b) const;
 
   std::string root;
-  Qwen3MoeConfig modelConfig;
+  ModelConfig modelConfig;
   GenerationConfig generationConfig;
   std::vector<CheckpointFile> fileList;
   mutable std::vector<std::optional<Digest128>> hashes;
   std::shared_ptr<const RandomCheckpoint> randomFiles;
   unsigned hashThreads = 0;
   std::vector<CheckpointTensor> tensorList;
-  std::vector<std::string> warningList;
+  std::vector<std::string> warningList, noteList;
 };
 
 } // namespace moec

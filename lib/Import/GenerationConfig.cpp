@@ -53,13 +53,13 @@ Error readSampling(const JsonCursor &root, GenerationConfig &result) {
 
 } // namespace
 
-GenerationConfig defaultGenerationConfig(const Qwen3MoeConfig &config) {
+GenerationConfig defaultGenerationConfig(const ModelConfig &config) {
   GenerationConfig result;
   result.eosIds = config.eosIds;
   return result;
 }
 
-Expected<GenerationConfig> parseGenerationConfig(const JsonCursor &root, const Qwen3MoeConfig &config) {
+Expected<GenerationConfig> parseGenerationConfig(const JsonCursor &root, const ModelConfig &config) {
   if (!root.json().asObject())
     return root.wrong("an object");
   GenerationConfig result = defaultGenerationConfig(config);

@@ -19,12 +19,12 @@ struct GenerationConfig {
 };
 
 /// What holds without the file: greedy, stopping at the ids of config.json.
-GenerationConfig defaultGenerationConfig(const Qwen3MoeConfig &config);
+GenerationConfig defaultGenerationConfig(const ModelConfig &config);
 
 /// Reads the file. Without eos_token_id, the ids of config.json hold.
 ///
 /// Errors: a value out of range; an id that is not below the vocabulary size.
-llvm::Expected<GenerationConfig> parseGenerationConfig(const JsonCursor &root, const Qwen3MoeConfig &config);
+llvm::Expected<GenerationConfig> parseGenerationConfig(const JsonCursor &root, const ModelConfig &config);
 
 } // namespace moec
 #endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Builds the L1 module of a qwen3_moe checkpoint: attributes, weights, then the three entry points.
+/// Builds the L1 module of a checkpoint: attributes, weights, then the three entry points.
 #include "lib/Import/GraphBuilder.h"
 
 #include "dialects/moe/MoeDialect.h"
+#include "lib/Import/WeightDeclarations.h"
 #include "lib/Support/CheckedMath.h"
 #include "lib/Support/Fault.h"
 
@@ -43,22 +44,30 @@ private:
     return builder.getNamedAttr(key, builder.getI64IntegerAttr(static_cast<int64_t>(value)));
   }
 
-  // Weights.
-  llvm::Error addWeights();
-  llvm::Error addLayerWeights(uint64_t layer);
-  llvm::Error addWeight(StringRef symbol, ArrayRef<int64_t> shape, moe::Role role, int64_t layer,
-                        ArrayRef<std::string> tensors);
-
   // Functions.
   void addStep(StringRef name, int64_t numTokens);
   void addHead();
   func::FuncOp startFunction(StringRef name, ArrayRef<Type> inputs, ArrayRef<Type> results);
-  Value layer(uint64_t index, Value x, Value position, Value &cache);
-  Value attention(uint64_t index, Value x, Value position, Value &cache);
-  Value experts(uint64_t index, Value x);
+  Value layer(uint64_t index, Value x, Value position, MutableArrayRef<Value> states);
+  Value attention(Value x, Value position, Value &cache);
+  Value delta(Value x, MutableArrayRef<Value> states);
+  Value network(Value x, const Twine &symbols);
+  Value experts(Value x);
   Value param(const Twine &symbol);
   Value norm(Value x, const Twine &symbol);
-  Value linear(Value x, const Twine &symbol);
+  Value linear(Value x, const Twine &symbol, Value bias = Value());
+  Value add(Value x, Value y) { return arith::AddFOp::create(builder, loc, x, y); }
+  Value gate(Value x, Value gate) {
+    return moe::GateOp::create(builder, loc, x.getType(), x, gate, /*residual=*/Value(),
+                               activationKind(moe::ActivationKind::sigmoid));
+  }
+  moe::ActivationKindAttr activationKind(moe::ActivationKind kind) {
+    return moe::ActivationKindAttr::get(builder.getContext(), kind);
+  }
+  FloatAttr real(double value) { return builder.getF32FloatAttr(static_cast<float>(value)); }
+  moe::RopeScalingAttr ropeScaling();
+  /// What layer `index` keeps from token to token.
+  SmallVector<Type> stateTypes(uint64_t index);
   RankedTensorType activation(Value like, int64_t columns) {
     return tensor({cast<RankedTensorType>(like.getType()).getDimSize(0), columns});
   }
@@ -72,12 +81,13 @@ private:
   OpBuilder builder;
   Location loc;
   const Checkpoint &checkpoint;
-  const Qwen3MoeConfig &config;
+  const ModelConfig &config;
   const GraphOptions &options;
   OwningOpRef<ModuleOp> module;
   uint64_t capacity = 0, chunk = 0, window = 0;
   std::map<uint32_t, int64_t> fileNumbers; // checkpoint file -> index in moe.files
-  std::map<std::string, moe::WeightOp> weights;
+  WeightMap weights;
+  std::string prefix; // of the symbols of the layer that is being built
 };
 
 } // namespace
@@ -151,7 +161,7 @@ void GraphBuilder::setModel() {
   StringRef folder = StringRef(checkpoint.folder()).rtrim('/');
   StringRef name = options.name.empty() ? llvm::sys::path::filename(folder) : StringRef(options.name);
   (*module)->setAttr("moe.model", builder.getDictionaryAttr({
-                                      builder.getNamedAttr("architecture", builder.getStringAttr("qwen3_moe")),
+                                      builder.getNamedAttr("architecture", builder.getStringAttr(config.architecture)),
                                       builder.getNamedAttr("name", builder.getStringAttr(name)),
                                       number("vocab_size", config.vocabSize),
                                       number("hidden_size", config.hiddenSize),
@@ -177,89 +187,6 @@ void GraphBuilder::setGeneration() {
                      }));
 }
 
-//===-- Weights ---------------------------------------------------------------------------------------------------===//
-
-llvm::Error GraphBuilder::addWeight(StringRef symbol, ArrayRef<int64_t> shape, moe::Role role, int64_t layer,
-                                    ArrayRef<std::string> tensors) {
-  SmallVector<int64_t> files, offsets;
-  std::optional<TensorType> type;
-  for (const std::string &name : tensors) {
-    const CheckpointTensor *entry = checkpoint.find(name);
-    if (!entry)
-      return fault("the checkpoint has no tensor " + name);
-    if (type && *type != entry->type)
-      return fault("tensor " + name + " is " + tensorTypeName(entry->type) + ", expects " + tensorTypeName(*type) +
-                   " as in " + tensors.front());
-    type = entry->type;
-    files.push_back(fileNumbers[entry->fileIndex]);
-    offsets.push_back(static_cast<int64_t>(entry->offsetBytes));
-  }
-  // The experts' tensors differ in their number only.
-  std::string name = tensors.front();
-  constexpr StringRef kFirstExpert = ".experts.0.";
-  if (size_t place = name.find(kFirstExpert); tensors.size() > 1 && place != std::string::npos)
-    name.replace(place, kFirstExpert.size(), ".experts.{}.");
-  auto source = moe::SourceAttr::get(builder.getContext(), builder.getStringAttr(tensorTypeName(*type).lower()), files,
-                                     offsets, builder.getStringAttr(name));
-  weights[symbol.str()] =
-      moe::WeightOp::create(builder, loc, builder.getStringAttr(symbol), TypeAttr::get(tensor(shape)),
-                            moe::RoleAttr::get(builder.getContext(), role), builder.getI64IntegerAttr(layer), source,
-                            moe::RecipeAttr(), Attribute());
-  return llvm::Error::success();
-}
-
-llvm::Error GraphBuilder::addLayerWeights(uint64_t layer) {
-  int64_t hidden = config.hiddenSize, queries = config.numHeads * config.headDim;
-  int64_t keys = config.numKvHeads * config.headDim, head = config.headDim;
-  int64_t experts = config.numExperts, inner = config.moeIntermediateSize;
-  std::string source = "model.layers." + std::to_string(layer) + ".";
-  std::string target = "layers." + std::to_string(layer) + ".";
-  struct Row {
-    const char *symbol, *tensor;
-    SmallVector<int64_t, 2> shape;
-    moe::Role role;
-  };
-  const Row rows[] = {{"attention_norm", "input_layernorm", {hidden}, moe::Role::norm},
-                      {"q", "self_attn.q_proj", {queries, hidden}, moe::Role::attention_q},
-                      {"k", "self_attn.k_proj", {keys, hidden}, moe::Role::attention_k},
-                      {"v", "self_attn.v_proj", {keys, hidden}, moe::Role::attention_v},
-                      {"q_norm", "self_attn.q_norm", {head}, moe::Role::norm},
-                      {"k_norm", "self_attn.k_norm", {head}, moe::Role::norm},
-                      {"o", "self_attn.o_proj", {hidden, queries}, moe::Role::attention_o},
-                      {"ffn_norm", "post_attention_layernorm", {hidden}, moe::Role::norm},
-                      {"router", "mlp.gate", {experts, hidden}, moe::Role::router}};
-  for (const Row &row : rows)
-    if (llvm::Error error =
-            addWeight(target + row.symbol, row.shape, row.role, layer, {source + row.tensor + ".weight"}))
-      return error;
-  const Row matrices[] = {{"gate", "gate_proj", {inner, hidden}, moe::Role::expert_gate},
-                          {"up", "up_proj", {inner, hidden}, moe::Role::expert_up},
-                          {"down", "down_proj", {hidden, inner}, moe::Role::expert_down}};
-  for (const Row &row : matrices) {
-    std::vector<std::string> pieces;
-    for (int64_t e = 0; e < experts; ++e)
-      pieces.push_back(source + "mlp.experts." + std::to_string(e) + "." + row.tensor + ".weight");
-    if (llvm::Error error =
-            addWeight(target + "experts." + row.symbol, {experts, row.shape[0], row.shape[1]}, row.role, layer, pieces))
-      return error;
-  }
-  return llvm::Error::success();
-}
-
-llvm::Error GraphBuilder::addWeights() {
-  int64_t hidden = config.hiddenSize, vocab = config.vocabSize;
-  std::string embedding = "model.embed_tokens.weight";
-  if (llvm::Error error = addWeight("embed", {vocab, hidden}, moe::Role::embedding, -1, {embedding}))
-    return error;
-  for (uint64_t layer = 0; layer < config.numLayers; ++layer)
-    if (llvm::Error error = addLayerWeights(layer))
-      return error;
-  if (llvm::Error error = addWeight("output_norm", {hidden}, moe::Role::norm, -1, {"model.norm.weight"}))
-    return error;
-  return addWeight("output_head", {vocab, hidden}, moe::Role::head, -1,
-                   {config.tieWordEmbeddings ? embedding : "lm_head.weight"});
-}
-
 //===-- Functions -------------------------------------------------------------------------------------------------===//
 
 Value GraphBuilder::param(const Twine &symbol) {
@@ -268,45 +195,102 @@ Value GraphBuilder::param(const Twine &symbol) {
 }
 
 Value GraphBuilder::norm(Value x, const Twine &symbol) {
-  return moe::RmsNormOp::create(builder, loc, x.getType(), x, param(symbol),
-                                builder.getF32FloatAttr(static_cast<float>(config.rmsNormEps)), UnitAttr());
+  return moe::RmsNormOp::create(builder, loc, x.getType(), x, param(symbol), real(config.rmsNormEps),
+                                config.isZeroCentred ? builder.getUnitAttr() : UnitAttr());
 }
 
-Value GraphBuilder::linear(Value x, const Twine &symbol) {
+Value GraphBuilder::linear(Value x, const Twine &symbol, Value bias) {
   Value w = param(symbol);
   return moe::LinearOp::create(builder, loc, activation(x, cast<RankedTensorType>(w.getType()).getDimSize(0)), x, w,
-                               /*bias=*/Value(), /*residual=*/Value());
+                               bias, /*residual=*/Value());
 }
 
-Value GraphBuilder::attention(uint64_t index, Value x, Value position, Value &cache) {
-  std::string prefix = "layers." + std::to_string(index) + ".";
+moe::RopeScalingAttr GraphBuilder::ropeScaling() {
+  const RopeConfig &rope = config.rope;
+  if (rope.kind == RopeKind::Plain)
+    return {};
+  bool isLlama = rope.kind == RopeKind::Llama3;
+  return moe::RopeScalingAttr::get(builder.getContext(),
+                                   isLlama ? moe::RopeScalingKind::llama3 : moe::RopeScalingKind::linear,
+                                   builder.getF64FloatAttr(rope.factor),
+                                   isLlama ? builder.getF64FloatAttr(rope.lowFactor) : FloatAttr(),
+                                   isLlama ? builder.getF64FloatAttr(rope.highFactor) : FloatAttr(),
+                                   static_cast<int64_t>(rope.originalPositions));
+}
+
+Value GraphBuilder::attention(Value x, Value position, Value &cache) {
   int64_t head = config.headDim;
   auto rope = [&](Value heads) -> Value {
     return moe::RopeOp::create(builder, loc, heads.getType(), heads, position, builder.getI64IntegerAttr(head),
-                               builder.getI64IntegerAttr(head), builder.getF64FloatAttr(config.ropeTheta),
-                               moe::RopeStyleAttr::get(builder.getContext(), moe::RopeStyle::half),
-                               moe::RopeScalingAttr());
+                               builder.getI64IntegerAttr(static_cast<int64_t>(config.rope.dim)),
+                               builder.getF64FloatAttr(config.rope.theta),
+                               moe::RopeStyleAttr::get(builder.getContext(), moe::RopeStyle::half), ropeScaling());
   };
-  Value q = linear(x, prefix + "q"), k = linear(x, prefix + "k"), v = linear(x, prefix + "v");
-  q = rope(norm(q, prefix + "q_norm"));
-  k = rope(norm(k, prefix + "k_norm"));
+  auto biased = [&](StringRef name, bool hasBias) {
+    return linear(x, prefix + name, hasBias ? param(prefix + name + "_bias") : Value());
+  };
+  Value q = biased("q", config.hasQkvBias), k = biased("k", config.hasQkvBias), v = biased("v", config.hasQkvBias);
+  Value outputGate = config.hasOutputGate ? linear(x, prefix + "attention_gate") : Value();
+  bool hasNorms = config.headNorm != HeadNorm::None;
+  q = rope(hasNorms ? norm(q, prefix + "q_norm") : q);
+  k = rope(hasNorms ? norm(k, prefix + "k_norm") : k);
   Value appended = moe::CacheAppendOp::create(builder, loc, cache.getType(), cache, k, v, position);
-  float scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(head)));
   auto attended = moe::AttentionOp::create(builder, loc, q.getType(), cache.getType(), q, appended, position,
-                                           builder.getI64IntegerAttr(config.numHeads), builder.getF32FloatAttr(scale));
+                                           builder.getI64IntegerAttr(config.numHeads),
+                                           real(1.0 / std::sqrt(static_cast<double>(head))));
   cache = attended.getUpdated();
-  return linear(attended.getO(), prefix + "o");
+  Value o = attended.getO();
+  if (outputGate)
+    o = gate(o, outputGate);
+  return linear(o, prefix + "o", config.hasOutputBias ? param(prefix + "o_bias") : Value());
 }
 
-Value GraphBuilder::experts(uint64_t index, Value x) {
-  std::string prefix = "layers." + std::to_string(index) + ".";
+/// A layer of Gated DeltaNet; `states` are those of the three convolutions, then of the delta rule.
+Value GraphBuilder::delta(Value x, MutableArrayRef<Value> states) {
+  constexpr double kL2Eps = 1e-6;
+  const DeltaConfig &sizes = config.delta;
+  std::string base = prefix + "delta.";
+  auto silu = activationKind(moe::ActivationKind::silu), sigmoid = activationKind(moe::ActivationKind::sigmoid);
+  Value mixed[3];
+  for (auto [index, name] : llvm::enumerate(ArrayRef<StringRef>{"q", "k", "v"})) {
+    Value projected = linear(x, base + name.str());
+    auto convolution = moe::CausalConv1dOp::create(builder, loc, projected.getType(), states[index].getType(),
+                                                   projected, param(base + "conv_" + name.str()), states[index], silu);
+    mixed[index] = convolution.getY();
+    states[index] = convolution.getUpdated();
+  }
+  Value z = linear(x, base + "gate"), a = linear(x, base + "a"), b = linear(x, base + "b");
+  for (Value &keys : MutableArrayRef(mixed).take_front(2))
+    keys = moe::L2NormOp::create(builder, loc, keys.getType(), keys,
+                                 builder.getI64IntegerAttr(static_cast<int64_t>(sizes.keyDim)), real(kL2Eps));
+  Value g = moe::DecayOp::create(builder, loc, a.getType(), a, param(base + "a_log"), param(base + "dt_bias"));
+  Value beta = moe::ActivationOp::create(builder, loc, b.getType(), b, sigmoid);
+  auto rule = moe::DeltaRuleOp::create(builder, loc, mixed[2].getType(), states[3].getType(), mixed[0], mixed[1],
+                                       mixed[2], g, beta, states[3],
+                                       real(1.0 / std::sqrt(static_cast<double>(sizes.keyDim))),
+                                       moe::HeadMapAttr::get(builder.getContext(), moe::HeadMap::grouped));
+  states[3] = rule.getUpdated();
+  Value y = moe::GatedNormOp::create(builder, loc, z.getType(), rule.getO(), z, param(base + "norm"),
+                                     real(config.rmsNormEps), sizes.isSigmoidGate ? sigmoid : silu);
+  return linear(y, base + "out");
+}
+
+/// A dense feed-forward network.
+Value GraphBuilder::network(Value x, const Twine &symbols) {
+  std::string base = symbols.str();
+  Value gated = linear(x, base + "gate"), up = linear(x, base + "up");
+  Value hidden = moe::GluOp::create(builder, loc, up.getType(), gated, up,
+                                    moe::GluKindAttr::get(builder.getContext(), moe::GluKind::swiglu));
+  return linear(hidden, base + "down");
+}
+
+Value GraphBuilder::experts(Value x) {
   Value logits = linear(x, prefix + "router");
   auto weightsType = activation(x, config.topK);
   auto route = moe::RouteOp::create(
       builder, loc, weightsType, RankedTensorType::get(weightsType.getShape(), builder.getI32Type()), logits,
       builder.getI64IntegerAttr(config.topK), moe::ScoreAttr::get(builder.getContext(), moe::Score::softmax),
-      config.normTopkProb ? builder.getUnitAttr() : UnitAttr(), builder.getF32FloatAttr(0.0f),
-      builder.getF32FloatAttr(1.0f));
+      config.normTopkProb ? builder.getUnitAttr() : UnitAttr(), real(0), real(1));
   Value gate = param(prefix + "experts.gate"), up = param(prefix + "experts.up");
   Value down = param(prefix + "experts.down");
   return moe::ExpertsOp::create(builder, loc, x.getType(), x, route.getWeights(), route.getIds(), gate, up, down,
@@ -314,10 +298,32 @@ Value GraphBuilder::experts(uint64_t index, Value x) {
                                 moe::GluKindAttr::get(builder.getContext(), moe::GluKind::swiglu));
 }
 
-Value GraphBuilder::layer(uint64_t index, Value x, Value position, Value &cache) {
-  std::string prefix = "layers." + std::to_string(index) + ".";
-  x = arith::AddFOp::create(builder, loc, x, attention(index, norm(x, prefix + "attention_norm"), position, cache));
-  return arith::AddFOp::create(builder, loc, x, experts(index, norm(x, prefix + "ffn_norm")));
+Value GraphBuilder::layer(uint64_t index, Value x, Value position, MutableArrayRef<Value> states) {
+  prefix = "layers." + std::to_string(index) + ".";
+  Value normed = norm(x, prefix + "attention_norm");
+  x = add(x, config.layers[index].mixer == MixerKind::Attention ? attention(normed, position, states.front())
+                                                                : delta(normed, states));
+  normed = norm(x, prefix + "ffn_norm");
+  if (!config.layers[index].hasExperts)
+    return add(x, network(normed, prefix + "ffn."));
+  x = add(x, experts(normed));
+  if (!config.sharedIntermediateSize)
+    return x;
+  Value shared = network(normed, prefix + "shared.");
+  return add(x, gate(shared, linear(normed, prefix + "shared.router")));
+}
+
+SmallVector<Type> GraphBuilder::stateTypes(uint64_t index) {
+  if (config.layers[index].mixer == MixerKind::Attention)
+    return {cacheType()};
+  const DeltaConfig &sizes = config.delta;
+  int64_t values = sizes.numValueHeads, keyDim = sizes.keyDim, valueDim = sizes.valueDim;
+  int64_t keyRows = sizes.numKeyHeads * sizes.keyDim, rows = sizes.kernel - 1;
+  auto state = [&](ArrayRef<int64_t> shape) -> Type {
+    return moe::StateType::get(builder.getContext(), shape, builder.getF32Type());
+  };
+  return {state({rows, keyRows}), state({rows, keyRows}), state({rows, values * valueDim}),
+          state({values, keyDim, valueDim})};
 }
 
 func::FuncOp GraphBuilder::startFunction(StringRef name, ArrayRef<Type> inputs, ArrayRef<Type> results) {
@@ -332,16 +338,22 @@ void GraphBuilder::addStep(StringRef name, int64_t numTokens) {
   auto hidden = tensor({numTokens, static_cast<int64_t>(config.hiddenSize)});
   SmallVector<Type> inputs = {RankedTensorType::get({numTokens}, builder.getI32Type()), builder.getIndexType()};
   SmallVector<Type> results = {hidden};
-  inputs.append(config.numLayers, cacheType());
-  results.append(config.numLayers, cacheType());
+  SmallVector<size_t> counts;
+  for (uint64_t index = 0; index < config.numLayers; ++index) {
+    SmallVector<Type> states = stateTypes(index);
+    inputs.append(states);
+    results.append(states);
+    counts.push_back(states.size());
+  }
   func::FuncOp function = startFunction(name, inputs, results);
   Value x = moe::EmbedOp::create(builder, loc, hidden, function.getArgument(0), param("embed"));
-  SmallVector<Value> outputs = {x};
-  for (uint64_t index = 0; index < config.numLayers; ++index) {
-    Value cache = function.getArgument(2 + index);
-    outputs.front() = layer(index, outputs.front(), function.getArgument(1), cache);
-    outputs.push_back(cache);
+  SmallVector<Value> outputs(function.getArguments().drop_front(1));
+  MutableArrayRef<Value> states = MutableArrayRef(outputs).drop_front();
+  for (auto [index, count] : llvm::enumerate(counts)) {
+    x = layer(index, x, function.getArgument(1), states.take_front(count));
+    states = states.drop_front(count);
   }
+  outputs.front() = x;
   func::ReturnOp::create(builder, loc, outputs);
 }
 
@@ -359,7 +371,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> GraphBuilder::build() {
     return error;
   setModel();
   setGeneration();
-  if (llvm::Error error = addWeights())
+  if (llvm::Error error = declareWeights(builder, checkpoint, fileNumbers).moveInto(weights))
     return error;
   addStep("prefill", ShapedType::kDynamic);
   addStep("decode", 1);
@@ -369,7 +381,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> GraphBuilder::build() {
   return std::move(module);
 }
 
-llvm::Expected<OwningOpRef<ModuleOp>> buildQwen3MoeModule(MLIRContext &context, const Checkpoint &checkpoint,
+llvm::Expected<OwningOpRef<ModuleOp>> buildModelModule(MLIRContext &context, const Checkpoint &checkpoint,
                                                           const GraphOptions &options) {
   context.loadDialect<moe::MoeDialect, arith::ArithDialect, func::FuncDialect>();
   return GraphBuilder(context, checkpoint, options).build();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Turns a checked checkpoint into a module of `moe` operations (level L1). The last part of the import step. Main
-/// source: transformers' `models/qwen3_moe/modeling_qwen3_moe.py`.
+/// source: transformers' `models/<model_type>/modeling_*.py`.
 #ifndef LIB_IMPORT_GRAPHBUILDER_H
 #define LIB_IMPORT_GRAPHBUILDER_H
 
@@ -32,13 +32,19 @@ struct GraphOptions {
 /// moe.model = {architecture, name, and i64 vocab_size, hidden_size, num_layers, num_heads, num_kv_heads, head_dim,
 /// num_experts, top_k, expert_size}, moe.generation = {temperature : f64, top_k : i64, top_p : f64, stop_ids =
 /// array<i64>}, moe.context, moe.chunk, moe.window and moe.sinks : i64.
-/// Weights: @embed, @layers.<l>.{attention_norm, q, k, v, q_norm, k_norm, o, ffn_norm, router, experts.gate,
-/// experts.up, experts.down}, @output_norm, @output_head. A tied head has the source of the embedding.
-/// Functions: @prefill(tokens, position, caches…) -> (hidden, caches…), @decode (one token), @head(hidden) -> logits.
+/// num_experts, top_k and expert_size are 0 where no layer has experts.
+/// Weights: @embed, @output_norm, @output_head (a tied head has the source of the embedding), and for layer l under
+/// @layers.<l>: attention_norm, ffn_norm; attention has q, k, v, o, where the model has them q_norm, k_norm, q_bias,
+/// k_bias, v_bias, o_bias, attention_gate; Gated DeltaNet has delta.{q, k, v, gate, a, b, conv_q, conv_k, conv_v, a_log,
+/// dt_bias, norm, out}; a dense network ffn.{gate, up, down}; experts router, experts.{gate, up, down}, and where the
+/// model has a shared expert shared.{gate, up, down, router}.
+/// Functions: @prefill(tokens, position, states…) -> (hidden, states…), @decode (one token), @head(hidden) -> logits.
+/// The states are those of each layer in order: a cache of attention; of Gated DeltaNet those of the convolutions of q,
+/// k and v, then that of the delta rule.
 /// Errors: a context beyond max_position_embeddings, a window or sinks beyond the context, a chunk of 0, a file that
 /// cannot be hashed.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-buildQwen3MoeModule(mlir::MLIRContext &context, const Checkpoint &checkpoint, const GraphOptions &options = {});
+buildModelModule(mlir::MLIRContext &context, const Checkpoint &checkpoint, const GraphOptions &options = {});
 
 } // namespace moec
 

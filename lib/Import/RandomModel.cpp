@@ -39,7 +39,7 @@ Error Checkpoint::addTokenizer(const RandomModel &model) {
 
 void Checkpoint::addRandomFiles(const RandomModel &model) {
   uint32_t firstFile = static_cast<uint32_t>(fileList.size());
-  std::string kind = randomKind(model.seed);
+  std::string kind = randomKind(randomFiles->kind());
   for (const RandomCheckpointFile &file : randomFiles->files()) {
     fileList.push_back({file.name, kind + "/" + file.name, file.sizeBytes, kind});
     hashes.push_back(model.isHashed ? std::nullopt : std::optional(Digest128()));
@@ -78,7 +78,7 @@ Expected<Checkpoint> Checkpoint::random(const RandomModel &model) {
           }))
     return std::move(error);
   Expected<RandomCheckpoint> planned =
-      RandomCheckpoint::plan(model.seed, model.type, model.shardBytes, std::move(tensors));
+      RandomCheckpoint::plan({model.seed, checkpoint.modelConfig.isZeroCentred}, model.type, model.shardBytes, std::move(tensors));
   if (!planned)
     return fault(model.configName + ": " + llvm::toString(planned.takeError()));
   checkpoint.randomFiles = std::make_shared<const RandomCheckpoint>(std::move(*planned));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The tensors of a qwen3_moe checkpoint.
+/// The tensors of a checkpoint, layer by layer.
 #include "lib/Import/TensorTable.h"
 
 #include "lib/Support/Fault.h"
@@ -16,6 +16,8 @@ namespace moec {
 namespace {
 
 using Visit = llvm::function_ref<Error(llvm::StringRef, llvm::ArrayRef<uint64_t>)>;
+
+constexpr llvm::StringLiteral kHeadName = "lm_head.weight";
 
 /// Visits until the first error.
 class TensorLister {
@@ -36,30 +38,84 @@ private:
   std::optional<std::string> message;
 };
 
-void listLayer(const Qwen3MoeConfig &config, uint64_t layer, TensorLister &list) {
-  std::string prefix = ("model.layers." + Twine(layer) + ".").str();
-  uint64_t hidden = config.hiddenSize, width = config.moeIntermediateSize;
+void listAttention(const ModelConfig &config, const std::string &prefix, TensorLister &list) {
+  uint64_t hidden = config.hiddenSize;
   uint64_t queryRows = config.numHeads * config.headDim, kvRows = config.numKvHeads * config.headDim;
-  list.add(prefix + "input_layernorm.weight", {hidden});
-  list.add(prefix + "self_attn.q_proj.weight", {queryRows, hidden});
-  list.add(prefix + "self_attn.k_proj.weight", {kvRows, hidden});
-  list.add(prefix + "self_attn.v_proj.weight", {kvRows, hidden});
-  list.add(prefix + "self_attn.q_norm.weight", {config.headDim});
-  list.add(prefix + "self_attn.k_norm.weight", {config.headDim});
-  list.add(prefix + "self_attn.o_proj.weight", {hidden, queryRows});
-  list.add(prefix + "post_attention_layernorm.weight", {hidden});
-  list.add(prefix + "mlp.gate.weight", {config.numExperts, hidden});
-  for (uint64_t expert = 0; expert < config.numExperts && !list.hasFailed(); ++expert) {
-    std::string base = (prefix + "mlp.experts." + Twine(expert) + ".").str();
-    list.add(base + "gate_proj.weight", {width, hidden});
-    list.add(base + "up_proj.weight", {width, hidden});
-    list.add(base + "down_proj.weight", {hidden, width});
+  uint64_t gatedRows = config.hasOutputGate ? 2 * queryRows : queryRows;
+  auto product = [&](llvm::StringRef name, uint64_t rows, uint64_t columns, bool hasBias) {
+    list.add(prefix + name + ".weight", {rows, columns});
+    if (hasBias)
+      list.add(prefix + name + ".bias", {rows});
+  };
+  product("q_proj", gatedRows, hidden, config.hasQkvBias);
+  product("k_proj", kvRows, hidden, config.hasQkvBias);
+  product("v_proj", kvRows, hidden, config.hasQkvBias);
+  if (config.headNorm != HeadNorm::None) {
+    list.add(prefix + "q_norm.weight", {config.headNorm == HeadNorm::Head ? config.headDim : queryRows});
+    list.add(prefix + "k_norm.weight", {config.headNorm == HeadNorm::Head ? config.headDim : kvRows});
+  }
+  product("o_proj", hidden, queryRows, config.hasOutputBias);
+}
+
+void listDelta(const ModelConfig &config, const std::string &prefix, TensorLister &list) {
+  const DeltaConfig &delta = config.delta;
+  uint64_t hidden = config.hiddenSize, values = delta.numValueHeads;
+  uint64_t keyRows = delta.numKeyHeads * delta.keyDim, valueRows = values * delta.valueDim;
+  if (config.spelling.isInterleaved) {
+    list.add(prefix + "in_proj_qkvz.weight", {2 * keyRows + 2 * valueRows, hidden});
+    list.add(prefix + "in_proj_ba.weight", {2 * values, hidden});
+  } else {
+    list.add(prefix + "in_proj_qkv.weight", {2 * keyRows + valueRows, hidden});
+    list.add(prefix + "in_proj_z.weight", {valueRows, hidden});
+    list.add(prefix + "in_proj_b.weight", {values, hidden});
+    list.add(prefix + "in_proj_a.weight", {values, hidden});
+  }
+  list.add(prefix + "conv1d.weight", {2 * keyRows + valueRows, 1, delta.kernel});
+  list.add(prefix + "A_log", {values});
+  list.add(prefix + "dt_bias", {values});
+  list.add(prefix + "norm.weight", {delta.valueDim});
+  list.add(prefix + "out_proj.weight", {hidden, valueRows});
+}
+
+void listNetwork(const Twine &base, uint64_t width, uint64_t hidden, TensorLister &list) {
+  std::string prefix = base.str();
+  list.add(prefix + "gate_proj.weight", {width, hidden});
+  list.add(prefix + "up_proj.weight", {width, hidden});
+  list.add(prefix + "down_proj.weight", {hidden, width});
+}
+
+void listExperts(const ModelConfig &config, const std::string &prefix, TensorLister &list) {
+  uint64_t hidden = config.hiddenSize, width = config.moeIntermediateSize, experts = config.numExperts;
+  list.add(prefix + "gate.weight", {experts, hidden});
+  if (config.spelling.isFusedExperts) {
+    list.add(prefix + "experts.gate_up_proj", {experts, 2 * width, hidden});
+    list.add(prefix + "experts.down_proj", {experts, hidden, width});
+  }
+  for (uint64_t expert = 0; !config.spelling.isFusedExperts && expert < experts && !list.hasFailed(); ++expert)
+    listNetwork(prefix + "experts." + Twine(expert) + ".", width, hidden, list);
+  if (config.sharedIntermediateSize) {
+    listNetwork(prefix + "shared_expert.", config.sharedIntermediateSize, hidden, list);
+    list.add(prefix + "shared_expert_gate.weight", {1, hidden});
   }
 }
 
+void listLayer(const ModelConfig &config, uint64_t layer, TensorLister &list) {
+  std::string prefix = (config.spelling.prefix + "layers." + Twine(layer) + ".").str();
+  list.add(prefix + "input_layernorm.weight", {config.hiddenSize});
+  if (config.layers[layer].mixer == MixerKind::Attention)
+    listAttention(config, prefix + "self_attn.", list);
+  else
+    listDelta(config, prefix + "linear_attn.", list);
+  list.add(prefix + "post_attention_layernorm.weight", {config.hiddenSize});
+  if (config.layers[layer].hasExperts)
+    listExperts(config, prefix + "mlp.", list);
+  else
+    listNetwork(prefix + "mlp.", config.ffnSize, config.hiddenSize, list);
+}
+
 /// The commonest mistake of edited checkpoints, before its rows look like any wrong shape.
-Error checkVocabulary(const Qwen3MoeConfig &config, llvm::ArrayRef<CheckpointTensor> sorted) {
-  for (llvm::StringRef name : {"model.embed_tokens.weight", "lm_head.weight"})
+Error checkVocabulary(const ModelConfig &config, llvm::ArrayRef<CheckpointTensor> sorted) {
+  for (const std::string &name : {embeddingName(config), std::string(kHeadName)})
     if (const CheckpointTensor *tensor = findTensor(sorted, name))
       if (tensor->shape.size() == 2 && tensor->shape[0] != config.vocabSize)
         return fault("tensor '" + name + "' has " + Twine(tensor->shape[0]) + " rows, expects " +
@@ -70,8 +126,19 @@ Error checkVocabulary(const Qwen3MoeConfig &config, llvm::ArrayRef<CheckpointTen
 /// "model.layers.0.mlp.gate" of "model.layers.0.mlp.gate.weight".
 llvm::StringRef moduleOf(llvm::StringRef tensor) { return tensor.rsplit('.').first; }
 
-Error checkOthers(const Qwen3MoeConfig &config, llvm::ArrayRef<CheckpointTensor> sorted, size_t numExpected,
-                  std::vector<std::string> &warnings) {
+/// Whether a tensor belongs to a part of a model that is known and not read.
+bool isKnownExtra(llvm::StringRef name) {
+  return name.starts_with("mtp.") || name.starts_with("model.visual.") || name.ends_with(".rotary_emb.inv_freq");
+}
+
+/// "tensor 'a' [2] and 3 more are".
+std::string countOf(const CheckpointTensor &first, size_t count) {
+  return "tensor '" + first.name + "' " + formatShape(first.shape) +
+         (count == 1 ? " is" : " and " + std::to_string(count - 1) + " more are");
+}
+
+Error checkOthers(const ModelConfig &config, llvm::ArrayRef<CheckpointTensor> sorted, size_t numExpected,
+                  std::vector<std::string> &warnings, std::vector<std::string> &notes) {
   if (sorted.size() == numExpected)
     return Error::success();
   llvm::StringSet<> expected, modules;
@@ -81,35 +148,66 @@ Error checkOthers(const Qwen3MoeConfig &config, llvm::ArrayRef<CheckpointTensor>
         return Error::success();
       }))
     return error;
-  std::string model = " in a qwen3_moe checkpoint of " + std::to_string(config.numLayers) + " layers and " +
-                      std::to_string(config.numExperts) + " experts";
-  const CheckpointTensor *first = nullptr;
+  std::string model = " in a " + config.architecture + " checkpoint of " + std::to_string(config.numLayers) + " layers";
+  if (config.numExperts)
+    model += " and " + std::to_string(config.numExperts) + " experts";
+  const CheckpointTensor *first = nullptr, *firstExtra = nullptr;
+  size_t numOthers = 0, numExtra = 0;
   for (const CheckpointTensor &tensor : sorted) {
     if (expected.contains(tensor.name))
       continue;
+    if (isKnownExtra(tensor.name)) {
+      firstExtra = firstExtra ? firstExtra : &tensor;
+      ++numExtra;
+      continue;
+    }
     if (modules.contains(moduleOf(tensor.name)))
       return fault("tensor '" + tensor.name + "' " + formatShape(tensor.shape) + " is not expected" + model +
                    ", and '" + moduleOf(tensor.name) + "' would compute something else with it");
     first = first ? first : &tensor;
+    ++numOthers;
   }
-  size_t numOthers = sorted.size() - numExpected;
-  warnings.push_back("tensor '" + first->name + "' " + formatShape(first->shape) +
-                     (numOthers == 1 ? " is" : " and " + std::to_string(numOthers - 1) + " more are") +
-                     " not expected" + model + " and left out");
+  if (first)
+    warnings.push_back(countOf(*first, numOthers) + " not expected" + model + " and left out");
+  if (firstExtra)
+    notes.push_back(countOf(*firstExtra, numExtra) + " of parts that are not compiled (vision, multi-token prediction, "
+                    "rotation tables) and left out");
   return Error::success();
 }
 
 } // namespace
 
-Error forEachExpectedTensor(const Qwen3MoeConfig &config, Visit visit) {
+std::string embeddingName(const ModelConfig &config) { return config.spelling.prefix + "embed_tokens.weight"; }
+
+Error forEachExpectedTensor(const ModelConfig &config, Visit visit) {
   TensorLister list(visit);
-  list.add("model.embed_tokens.weight", {config.vocabSize, config.hiddenSize});
+  list.add(embeddingName(config), {config.vocabSize, config.hiddenSize});
   for (uint64_t layer = 0; layer < config.numLayers && !list.hasFailed(); ++layer)
     listLayer(config, layer, list);
-  list.add("model.norm.weight", {config.hiddenSize});
+  list.add(config.spelling.prefix + "norm.weight", {config.hiddenSize});
   if (!config.tieWordEmbeddings)
-    list.add("lm_head.weight", {config.vocabSize, config.hiddenSize});
+    list.add(kHeadName, {config.vocabSize, config.hiddenSize});
   return list.take();
+}
+
+TensorSpelling spellingOf(const ModelConfig &config, llvm::ArrayRef<CheckpointTensor> sorted) {
+  TensorSpelling spelling = config.spelling;
+  for (const char *prefix : {"model.language_model.", "model."})
+    if (findTensor(sorted, std::string(prefix) + "embed_tokens.weight")) {
+      spelling.prefix = prefix;
+      break;
+    }
+  for (auto [index, layer] : llvm::enumerate(config.layers)) {
+    if (!layer.hasExperts)
+      continue;
+    std::string experts = (spelling.prefix + "layers." + Twine(index) + ".mlp.experts.").str();
+    if (findTensor(sorted, experts + "gate_up_proj"))
+      spelling.isFusedExperts = true;
+    else if (findTensor(sorted, experts + "0.gate_proj.weight"))
+      spelling.isFusedExperts = false;
+    break;
+  }
+  return spelling;
 }
 
 const CheckpointTensor *findTensor(llvm::ArrayRef<CheckpointTensor> sorted, llvm::StringRef name) {
@@ -117,8 +215,8 @@ const CheckpointTensor *findTensor(llvm::ArrayRef<CheckpointTensor> sorted, llvm
   return at != sorted.end() && at->name == name ? at : nullptr;
 }
 
-Error checkTensors(const Qwen3MoeConfig &config, llvm::ArrayRef<CheckpointTensor> sorted,
-                   std::vector<std::string> &warnings) {
+Error checkTensors(const ModelConfig &config, llvm::ArrayRef<CheckpointTensor> sorted,
+                   std::vector<std::string> &warnings, std::vector<std::string> &notes) {
   if (Error error = checkVocabulary(config, sorted))
     return error;
   size_t numExpected = 0;
@@ -127,7 +225,7 @@ Error checkTensors(const Qwen3MoeConfig &config, llvm::ArrayRef<CheckpointTensor
     const CheckpointTensor *tensor = findTensor(sorted, name);
     if (!tensor)
       return fault("tensor '" + name + "' is missing, expects the shape " + formatShape(shape) +
-                   (name == "lm_head.weight" ? "; without it config.json must say tie_word_embeddings true" : ""));
+                   (name == kHeadName ? "; without it config.json must say tie_word_embeddings true" : ""));
     if (llvm::ArrayRef(tensor->shape) != shape)
       return fault("tensor '" + name + "' has the shape " + formatShape(tensor->shape) + ", expects " +
                    formatShape(shape) + " as config.json says");
@@ -138,7 +236,7 @@ Error checkTensors(const Qwen3MoeConfig &config, llvm::ArrayRef<CheckpointTensor
   };
   if (Error error = forEachExpectedTensor(config, check))
     return error;
-  return checkOthers(config, sorted, numExpected, warnings);
+  return checkOthers(config, sorted, numExpected, warnings, notes);
 }
 
 } // namespace moec

@@ -3,8 +3,6 @@
 /// Reads, decodes and encodes weights for the interpreter.
 #include "lib/Reference/WeightProvider.h"
 
-#include "lib/Import/WeightReader.h"
-#include "lib/Support/CheckedMath.h"
 #include "lib/Support/Fault.h"
 #include "lib/Support/Hash.h"
 
@@ -36,10 +34,10 @@ llvm::Error FileWeightProvider::openFile(Attribute attribute) {
   if (!path || !size || !size.getType().isInteger(64))
     return fault("module attribute 'moe.files' expects entries with a path and a size : i64");
   if (auto kind = entry.getAs<StringAttr>("kind")) {
-    std::optional<uint64_t> seed = parseRandomKind(kind.getValue());
-    if (!seed)
+    std::optional<RandomKind> random = parseRandomKind(kind.getValue());
+    if (!random)
       return fault(path.getValue() + " has the kind '" + kind.getValue() + "', expects random:SEED");
-    files.push_back({std::nullopt, *seed, static_cast<uint64_t>(size.getInt())});
+    files.push_back({nullptr, *random, static_cast<uint64_t>(size.getInt())});
     return llvm::Error::success();
   }
   llvm::Expected<RandomAccessFile> file = RandomAccessFile::open(path.getValue());
@@ -57,37 +55,17 @@ llvm::Error FileWeightProvider::openFile(Attribute attribute) {
                    " when it was imported; import it again");
   }
   uint64_t sizeBytes = file->sizeBytes();
-  files.push_back({std::move(*file), 0, sizeBytes});
+  files.push_back({std::make_unique<RandomAccessFile>(std::move(*file)), {}, sizeBytes});
   return llvm::Error::success();
 }
 
 llvm::Expected<std::vector<float>> FileWeightProvider::readValues(moe::WeightOp weight, int64_t expert, int64_t rows,
                                                                   int64_t columns) {
-  moe::SourceAttr source = weight.getSource();
-  std::optional<TensorType> type = parseTensorType(source.getDtype().getValue().upper());
-  if (!type)
-    return fault("'" + weight.getSymName() + "' has the unknown type " + source.getDtype().getValue());
-  bool isWhole = source.getOffsets().size() == 1;
-  uint64_t file = source.getFiles()[isWhole ? 0 : expert], offset = source.getOffsets()[isWhole ? 0 : expert];
-  if (file >= files.size())
-    return fault("'" + weight.getSymName() + "' lies in file " + llvm::Twine(file) + ", but 'moe.files' has " +
-                 llvm::Twine(files.size()));
-  std::optional<uint64_t> count = checkedMul(uint64_t(rows), uint64_t(columns));
-  std::optional<uint64_t> size = count ? tensorTypeBytes(*type, *count) : std::nullopt;
-  std::optional<uint64_t> skipped = size && isWhole ? checkedMul(*size, expert) : std::optional<uint64_t>(0);
-  std::optional<uint64_t> begin = skipped ? checkedAdd(*skipped, offset) : std::nullopt;
-  std::optional<uint64_t> end = size && begin ? checkedAdd(*begin, *size) : std::nullopt;
-  if (!end || *end > files[file].sizeBytes)
-    return fault("'" + weight.getSymName() + "' ends behind the " + llvm::Twine(files[file].sizeBytes) + " bytes of " +
-                 (files[file].file ? files[file].file->path() : "a generated file"));
+  llvm::Expected<PiecedWeight> source = PiecedWeight::create(weight, expert, files);
+  if (!source)
+    return source.takeError();
   std::vector<float> values(static_cast<size_t>(rows) * static_cast<size_t>(columns));
-  WeightSource piece{files[file].file ? &*files[file].file : nullptr, *type, *begin, uint64_t(rows), uint64_t(columns)};
-  if (!files[file].file) {
-    piece.random = RandomTensor::ofRank(files[file].seed, weight.getLabel(isWhole ? -1 : expert),
-                                        weight.getTensorType().getRank(), columns);
-    piece.offsetBytes = *skipped;
-  }
-  if (llvm::Error error = readWeightRows(piece, 0, rows, values))
+  if (llvm::Error error = source->readRows(0, rows, values))
     return error;
   return values;
 }

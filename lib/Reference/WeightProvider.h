@@ -5,8 +5,8 @@
 #define LIB_REFERENCE_WEIGHTPROVIDER_H
 
 #include "dialects/moe/MoeDialect.h"
+#include "lib/Import/WeightPieces.h"
 #include "lib/Reference/Matrix.h"
-#include "lib/Support/Files.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -56,12 +56,7 @@ private:
   void insert(const Key &key, std::shared_ptr<const Matrix> matrix);
 
   FileWeightOptions options;
-  struct File {
-    std::optional<RandomAccessFile> file; // nothing where the weights are generated
-    uint64_t seed = 0;
-    uint64_t sizeBytes = 0;
-  };
-  std::vector<File> files;
+  std::vector<WeightFile> files;
   std::list<Entry> recent; // the most recently used first
   std::map<Key, std::list<Entry>::iterator> byKey;
   uint64_t usedBytes = 0;

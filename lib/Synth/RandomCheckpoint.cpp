@@ -30,8 +30,8 @@ constexpr size_t kMaxTensorsInFile = 100'000;
 constexpr size_t kMaxFiles = 99'999;
 
 llvm::Expected<uint64_t> tensorBytes(const RandomCheckpointTensor &tensor, RandomType type) {
-  if (tensor.shape.empty() || tensor.shape.size() > 2)
-    return fault("'" + tensor.name + "' has " + Twine(tensor.shape.size()) + " dimensions, expects one or two");
+  if (tensor.shape.empty() || tensor.shape.size() > 3)
+    return fault("'" + tensor.name + "' has " + Twine(tensor.shape.size()) + " dimensions, expects one to three");
   std::optional<uint64_t> count = checkedProduct(tensor.shape);
   std::optional<uint64_t> bytes = count ? checkedMul(*count, bytesOf(type)) : std::nullopt;
   if (!bytes || *bytes == 0 || *bytes > uint64_t(INT64_MAX))
@@ -41,16 +41,16 @@ llvm::Expected<uint64_t> tensorBytes(const RandomCheckpointTensor &tensor, Rando
 
 } // namespace
 
-RandomTensor RandomCheckpointTensor::values(uint64_t seed) const {
-  return RandomTensor::ofRank(seed, name, static_cast<int64_t>(shape.size()), shape.back());
+RandomTensor RandomCheckpointTensor::values(RandomKind kind) const {
+  return RandomTensor::ofRank(kind, name, static_cast<int64_t>(shape.size()), shape.back());
 }
 
-llvm::Expected<RandomCheckpoint> RandomCheckpoint::plan(uint64_t seed, RandomType type, uint64_t shardBytes,
+llvm::Expected<RandomCheckpoint> RandomCheckpoint::plan(RandomKind kind, RandomType type, uint64_t shardBytes,
                                                         std::vector<RandomCheckpointTensor> tensors) {
   if (tensors.empty() || tensors.size() > kMaxRandomTensors)
     return fault("a random checkpoint of " + Twine(tensors.size()) + " tensors is not made, expects 1 to " +
                  Twine(kMaxRandomTensors));
-  RandomCheckpoint checkpoint(seed, type);
+  RandomCheckpoint checkpoint(kind, type);
   uint64_t filled = 0, total = 0;
   for (auto [index, tensor] : llvm::enumerate(tensors)) {
     llvm::Expected<uint64_t> bytes = tensorBytes(tensor, type);
@@ -102,7 +102,7 @@ uint64_t RandomCheckpoint::totalBytes() const {
 
 std::string RandomCheckpoint::header(const RandomCheckpointFile &file) const {
   JsonObject root;
-  root.set("__metadata__", JsonObject().set("format", "pt").set("generator", randomKind(seedOfAll)));
+  root.set("__metadata__", JsonObject().set("format", "pt").set("generator", randomKind(kindOfAll)));
   uint64_t begin = 0;
   for (size_t i = file.firstTensor; i < file.endTensor; ++i) {
     const RandomCheckpointTensor &tensor = tensorList[i];
@@ -143,7 +143,7 @@ Error RandomCheckpoint::stream(size_t index, llvm::function_ref<Error(llvm::Arra
   std::vector<uint8_t> piece(kPieceBytes);
   uint64_t elementBytes = bytesOf(valueType);
   for (size_t i = file.firstTensor; i < file.endTensor; ++i) {
-    RandomTensor values = tensorList[i].values(seedOfAll);
+    RandomTensor values = tensorList[i].values(kindOfAll);
     for (uint64_t done = 0; done < tensorList[i].sizeBytes;) {
       size_t bytes = static_cast<size_t>(std::min<uint64_t>(kPieceBytes, tensorList[i].sizeBytes - done));
       values.bytes(valueType, done / elementBytes, llvm::MutableArrayRef(piece).take_front(bytes));

@@ -26,12 +26,12 @@ inline constexpr uint64_t kMaxRandomBytes = uint64_t(1) << 43;
 
 struct RandomCheckpointTensor {
   std::string name;
-  std::vector<uint64_t> shape; ///< one or two dimensions
+  std::vector<uint64_t> shape; ///< one to three dimensions
   uint32_t file = 0;
   uint64_t offsetBytes = 0; ///< from the start of the file
   uint64_t sizeBytes = 0;
 
-  RandomTensor values(uint64_t seed) const;
+  RandomTensor values(RandomKind kind) const;
 };
 
 struct RandomCheckpointFile {
@@ -45,12 +45,12 @@ struct RandomCheckpointFile {
 class RandomCheckpoint {
 public:
   /// Gives every tensor its place; files are filled in the order of `tensors`.
-  /// Errors: no tensors or more than kMaxRandomTensors, a shape of other than one or two dimensions or with a 0, more
+  /// Errors: no tensors or more than kMaxRandomTensors, a shape of other than one to three dimensions or with a 0, more
   ///         than kMaxRandomBytes bytes, more than 99999 files.
-  static llvm::Expected<RandomCheckpoint> plan(uint64_t seed, RandomType type, uint64_t shardBytes,
+  static llvm::Expected<RandomCheckpoint> plan(RandomKind kind, RandomType type, uint64_t shardBytes,
                                                std::vector<RandomCheckpointTensor> tensors);
 
-  uint64_t seed() const { return seedOfAll; }
+  const RandomKind &kind() const { return kindOfAll; }
   RandomType type() const { return valueType; }
   llvm::ArrayRef<RandomCheckpointFile> files() const { return fileList; }
   llvm::ArrayRef<RandomCheckpointTensor> tensors() const { return tensorList; }
@@ -66,10 +66,10 @@ public:
   std::vector<Digest128> hashes(unsigned numThreads) const;
 
 private:
-  RandomCheckpoint(uint64_t seed, RandomType type) : seedOfAll(seed), valueType(type) {}
+  RandomCheckpoint(RandomKind kind, RandomType type) : kindOfAll(kind), valueType(type) {}
   std::string header(const RandomCheckpointFile &file) const;
 
-  uint64_t seedOfAll;
+  RandomKind kindOfAll;
   RandomType valueType;
   std::vector<RandomCheckpointTensor> tensorList;
   std::vector<RandomCheckpointFile> fileList;

@@ -24,7 +24,7 @@ namespace moec {
 
 namespace {
 
-constexpr llvm::StringLiteral kKindPrefix = "random:";
+constexpr llvm::StringLiteral kKindPrefix = "random:", kZeroCentred = ":zero_centred";
 /// 2^64 divided by the golden ratio, made odd: the step of SplitMix64's counter.
 constexpr uint64_t kStep = 0x9E3779B97F4A7C15;
 /// Four bytes have a mean of 510 and a variance of 4 * (2^16 - 1) / 12 = 21845.
@@ -110,6 +110,18 @@ RandomTensor RandomTensor::vector(uint64_t seed, llvm::StringRef name) {
   return RandomTensor(seed, name, 8192, 1, 1.0f / 8192);
 }
 
+RandomTensor RandomTensor::ofRank(RandomKind kind, llvm::StringRef name, int64_t rank, uint64_t columns) {
+  if (rank != 1)
+    return matrix(kind.seed, name, columns);
+  if (name.ends_with(".A_log"))
+    return RandomTensor(kind.seed, name, -16384, 16, 1.0f / 8192);
+  // The norm inside DeltaNet is a plain one in every model.
+  bool isNorm = name.ends_with("norm.weight") && !name.ends_with(".linear_attn.norm.weight");
+  if (name.ends_with(".bias") || (isNorm && kind.isZeroCentred))
+    return RandomTensor(kind.seed, name, 0, 1, 1.0f / 8192);
+  return vector(kind.seed, name);
+}
+
 void RandomTensor::values(RandomType type, uint64_t first, llvm::MutableArrayRef<float> out) const {
   while (!out.empty()) {
     std::array<float, kPieceValues + 2> piece;
@@ -147,13 +159,18 @@ void RandomTensor::bytes(RandomType type, uint64_t first, llvm::MutableArrayRef<
   }
 }
 
-std::string randomKind(uint64_t seed) { return (kKindPrefix + std::to_string(seed)).str(); }
+std::string randomKind(RandomKind kind) {
+  return (kKindPrefix + std::to_string(kind.seed) + llvm::StringRef(kind.isZeroCentred ? kZeroCentred.data() : "")).str();
+}
 
-std::optional<uint64_t> parseRandomKind(llvm::StringRef kind) {
-  uint64_t seed;
-  if (!kind.consume_front(kKindPrefix) || kind.getAsInteger(10, seed))
+std::optional<RandomKind> parseRandomKind(llvm::StringRef text) {
+  RandomKind kind;
+  if (!text.consume_front(kKindPrefix))
     return std::nullopt;
-  return seed;
+  kind.isZeroCentred = text.consume_back(kZeroCentred);
+  if (text.getAsInteger(10, kind.seed))
+    return std::nullopt;
+  return kind;
 }
 
 } // namespace moec

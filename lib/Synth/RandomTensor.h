@@ -21,8 +21,18 @@ enum class RandomType : uint8_t { BF16, F16, F32 };
 llvm::StringRef nameOf(RandomType type);
 uint64_t bytesOf(RandomType type);
 
+/// Which generated checkpoint a tensor belongs to.
+struct RandomKind {
+  RandomKind(uint64_t seed = 0, bool isZeroCentred = false) : seed(seed), isZeroCentred(isZeroCentred) {}
+  bool operator==(const RandomKind &) const = default;
+
+  uint64_t seed;
+  bool isZeroCentred; ///< norms multiply by 1 + w
+};
+
 /// One tensor. A matrix has a bell-shaped spread around 0 with a standard deviation of 1 / sqrt(columns), so that
-/// products keep the magnitude of their input; a vector (a norm) lies within 1/16 around 1.
+/// products keep the magnitude of their input. A vector lies within 1/16 around 1 (a norm, `dt_bias`) or around 0 (a
+/// bias, a zero-centred norm); `A_log` lies within 1 around -2, so that a token's memory halves in 2 to 20 tokens.
 ///
 /// Values: word j of the tensor is output j of SplitMix64 started at a key of (seed, name). It gives elements 2 j and
 /// 2 j + 1: each is the sum of four bytes (Irwin-Hall, close to normal, at most 3.5 standard deviations), minus 510,
@@ -33,10 +43,8 @@ class RandomTensor {
 public:
   static RandomTensor matrix(uint64_t seed, llvm::StringRef name, uint64_t columns);
   static RandomTensor vector(uint64_t seed, llvm::StringRef name);
-  /// A vector with `rank` 1, else a matrix.
-  static RandomTensor ofRank(uint64_t seed, llvm::StringRef name, int64_t rank, uint64_t columns) {
-    return rank == 1 ? vector(seed, name) : matrix(seed, name, columns);
-  }
+  /// A vector with `rank` 1, whose name says around what, else a matrix.
+  static RandomTensor ofRank(RandomKind kind, llvm::StringRef name, int64_t rank, uint64_t columns);
 
   /// Elements [first, first + out.size()) as they read back from storage in `type`.
   void values(RandomType type, uint64_t first, llvm::MutableArrayRef<float> out) const;
@@ -51,10 +59,11 @@ private:
   float unit;             ///< a power of two
 };
 
-/// What the IR calls a generated file: "random:SEED". Changes with the generator, so that an older IR is refused.
-std::string randomKind(uint64_t seed);
-/// The seed, or nothing if `kind` is no such text.
-std::optional<uint64_t> parseRandomKind(llvm::StringRef kind);
+/// What the IR calls a generated file: "random:SEED", or "random:SEED:zero_centred". Changes with the generator, so that
+/// an older IR is refused.
+std::string randomKind(RandomKind kind);
+/// The kind, or nothing if `text` is no such text.
+std::optional<RandomKind> parseRandomKind(llvm::StringRef text);
 
 } // namespace moec
 

@@ -13,13 +13,16 @@ namespace moec::fuzz {
 namespace {
 
 /// Larger models cost more than an input is worth.
-bool isSmall(const Qwen3MoeConfig &config) {
-  return config.numLayers <= 2 && config.numExperts <= 4 && config.hiddenSize <= 64 && config.numHeads <= 8 &&
-         config.headDim <= 32 && config.moeIntermediateSize <= 64 && config.vocabSize <= 512;
+bool isSmall(const ModelConfig &config) {
+  const DeltaConfig &delta = config.delta;
+  return config.numLayers <= 4 && config.numExperts <= 4 && config.hiddenSize <= 64 && config.numHeads <= 8 &&
+         config.headDim <= 32 && config.moeIntermediateSize <= 64 && config.vocabSize <= 512 && config.ffnSize <= 128 &&
+         config.sharedIntermediateSize <= 64 && delta.numKeyHeads * delta.keyDim <= 64 &&
+         delta.numValueHeads * delta.valueDim <= 64;
 }
 
 /// A weight file with every tensor that the config asks for; all values are holes of the file.
-void writeWeights(const Qwen3MoeConfig &config) {
+void writeWeights(const ModelConfig &config) {
   std::string header = "{";
   uint64_t end = 0;
   llvm::cantFail(forEachExpectedTensor(config, [&](llvm::StringRef name, llvm::ArrayRef<uint64_t> shape) {
@@ -40,7 +43,7 @@ void writeWeights(const Qwen3MoeConfig &config) {
   writeScratch("model.safetensors", content, content.size() + end);
 }
 
-void buildGraph(llvm::StringRef configText, llvm::StringRef generationText, const Qwen3MoeConfig &config) {
+void buildGraph(llvm::StringRef configText, llvm::StringRef generationText, const ModelConfig &config) {
   writeScratch("config.json", configText);
   writeScratch("generation_config.json", generationText.empty() ? "{}" : generationText);
   writeScratch("tokenizer.json", "{}");
@@ -53,7 +56,7 @@ void buildGraph(llvm::StringRef configText, llvm::StringRef generationText, cons
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   GraphOptions options;
   options.context = 64;
-  auto module = buildQwen3MoeModule(context, *checkpoint, options);
+  auto module = buildModelModule(context, *checkpoint, options);
   if (!module)
     return expectMessage(module.takeError());
   expect(mlir::succeeded(mlir::verify(**module)), "the graph builder makes a module that does not verify");
@@ -66,10 +69,12 @@ void fuzzConfig(Bytes input) {
   llvm::Expected<Json> json = parseJson(configText, "config.json");
   if (!json)
     return expectMessage(json.takeError());
-  llvm::Expected<Qwen3MoeConfig> config = parseModelConfig(JsonCursor("config.json", *json));
+  llvm::Expected<ModelConfig> config = parseModelConfig(JsonCursor("config.json", *json));
   if (!config)
     return expectMessage(config.takeError());
-  expect(config->numKvHeads && config->numHeads % config->numKvHeads == 0 && config->topK <= config->numExperts,
+  expect(config->numKvHeads && config->numHeads % config->numKvHeads == 0 && config->topK <= config->numExperts &&
+             config->layers.size() == config->numLayers && config->rope.dim % 2 == 0 &&
+             config->rope.dim <= config->headDim,
          "a config passes whose numbers do not fit together");
   if (llvm::Expected<Json> generation = parseJson(generationText, "generation_config.json"))
     expectMessage(parseGenerationConfig(JsonCursor("generation_config.json", *generation), *config).takeError());

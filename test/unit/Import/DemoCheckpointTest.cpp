@@ -11,7 +11,7 @@ using namespace moec;
 TEST(DemoCheckpoint, HasTheFactsOfItsConfig) {
   llvm::Expected<Checkpoint> model = Checkpoint::open(MOEC_SOURCE_DIR "/examples/demo-moe");
   ASSERT_TRUE(bool(model)) << llvm::toString(model.takeError());
-  const Qwen3MoeConfig &config = model->config();
+  const ModelConfig &config = model->config();
   EXPECT_EQ(config.hiddenSize, 256u);
   EXPECT_EQ(config.numLayers, 4u);
   EXPECT_EQ(config.numHeads, 8u);
@@ -24,7 +24,7 @@ TEST(DemoCheckpoint, HasTheFactsOfItsConfig) {
   EXPECT_EQ(config.vocabSize, 2048u);
   EXPECT_EQ(config.maxPositionEmbeddings, 1024u);
   EXPECT_EQ(config.rmsNormEps, 1e-6);
-  EXPECT_EQ(config.ropeTheta, 10000.0);
+  EXPECT_EQ(config.rope.theta, 10000.0);
   EXPECT_EQ(config.eosIds, std::vector<uint32_t>{2045});
   EXPECT_EQ(model->generation().eosIds, (std::vector<uint32_t>{2045, 2047}));
   EXPECT_EQ(model->generation().temperature, 0.8);

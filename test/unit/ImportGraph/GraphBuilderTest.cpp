@@ -21,7 +21,7 @@ protected:
     llvm::Expected<Checkpoint> opened = Checkpoint::open(std::string(source ? source : ".") + "/examples/demo-moe");
     if (!opened)
       return opened.takeError();
-    return buildQwen3MoeModule(context, *opened, options);
+    return buildModelModule(context, *opened, options);
   }
 
   MLIRContext context;

@@ -36,7 +36,7 @@ protected:
   void SetUp() override {
     auto checkpoint = Checkpoint::open(sourcePath("examples/demo-moe"));
     ASSERT_TRUE(bool(checkpoint)) << toString(checkpoint.takeError());
-    auto built = buildQwen3MoeModule(context, *checkpoint);
+    auto built = buildModelModule(context, *checkpoint);
     ASSERT_TRUE(bool(built)) << toString(built.takeError());
     module = std::move(*built);
     auto created = Interpreter::create(*module);

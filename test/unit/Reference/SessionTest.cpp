@@ -21,7 +21,7 @@ protected:
     const char *root = std::getenv("MOEC_SOURCE");
     auto checkpoint = Checkpoint::open(std::string(root ? root : ".") + "/examples/demo-moe");
     ASSERT_TRUE(bool(checkpoint)) << toString(checkpoint.takeError());
-    auto built = buildQwen3MoeModule(context, *checkpoint, {.context = 64, .maxChunk = 16});
+    auto built = buildModelModule(context, *checkpoint, {.context = 64, .maxChunk = 16});
     ASSERT_TRUE(bool(built)) << toString(built.takeError());
     module = std::move(*built);
   }

@@ -137,7 +137,9 @@ TEST(RandomTensor, SeedAndNameMakeOtherValues) {
 
 TEST(RandomTensor, KindKeepsTheSeed) {
   EXPECT_EQ(randomKind(18446744073709551615u), "random:18446744073709551615");
-  EXPECT_EQ(parseRandomKind("random:18446744073709551615"), 18446744073709551615u);
-  for (const char *kind : {"", "random:", "random:x", "random:-1", "random:18446744073709551616", "bytes"})
+  EXPECT_EQ(parseRandomKind("random:18446744073709551615"), RandomKind(18446744073709551615u));
+  EXPECT_EQ(randomKind({7, true}), "random:7:zero_centred");
+  EXPECT_EQ(parseRandomKind("random:7:zero_centred"), RandomKind(7, true));
+  for (const char *kind : {"", "random:", "random:x", "random:-1", "random:18446744073709551616", "random:7:", "random::zero_centred", "bytes"})
     EXPECT_EQ(parseRandomKind(kind), std::nullopt) << kind;
 }
