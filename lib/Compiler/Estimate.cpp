@@ -26,8 +26,8 @@ namespace {
 constexpr uint64_t kAssumedCodeBytes = uint64_t(1) << 19;
 
 /// Names of the classes in the order in which they are shown.
-constexpr const char *kClassOrder[] = {"embedding", "head",    "attention", "router",       "norms",
-                                       "dense ffn", "experts", "other",     "rotary tables"};
+constexpr const char *kClassOrder[] = {"embedding", "head",          "attention", "deltanet", "router",       "norms",
+                                       "dense ffn", "shared expert", "experts",   "other",    "rotary tables"};
 
 llvm::StringRef classOf(moe::Role role) {
   switch (role) {
@@ -39,18 +39,28 @@ llvm::StringRef classOf(moe::Role role) {
   case moe::Role::attention_k:
   case moe::Role::attention_v:
   case moe::Role::attention_o:
+  case moe::Role::attention_gate:
     return "attention";
+  case moe::Role::delta_q:
+  case moe::Role::delta_k:
+  case moe::Role::delta_v:
+  case moe::Role::delta_gate:
+  case moe::Role::delta_out:
+  case moe::Role::recurrent:
+    return "deltanet";
   case moe::Role::router:
+  case moe::Role::shared_router:
     return "router";
   case moe::Role::norm:
     return "norms";
   case moe::Role::ffn_gate:
   case moe::Role::ffn_up:
   case moe::Role::ffn_down:
+    return "dense ffn";
   case moe::Role::shared_gate:
   case moe::Role::shared_up:
   case moe::Role::shared_down:
-    return "dense ffn";
+    return "shared expert";
   case moe::Role::expert_gate:
   case moe::Role::expert_up:
   case moe::Role::expert_down:
@@ -102,6 +112,7 @@ llvm::Error Estimator::addWeights(ModuleOp module) {
     return fault("the module has no layout family");
   TokenTraffic &traffic = result.traffic;
   std::map<int64_t, uint64_t> expertBytes; // by layer
+  uint64_t topK = integerOf(module, "moe.model", "top_k");
   for (auto weight : module.getOps<moe::WeightOp>()) {
     FailureOr<moe::StoredWeight> stored = moe::storedWeightOf(weight, *family);
     if (failed(stored))
@@ -121,10 +132,16 @@ llvm::Error Estimator::addWeights(ModuleOp module) {
     }
     addClass(classOf(weight.getRole()), placement, nameOf(stored->encoding), type.getNumElements(), bytes);
     result.weights += type.getNumElements();
+    if (weight.getRole() != moe::Role::embedding)
+      result.activeWeights += type.getRank() == 3 ? type.getNumElements() / pieces * topK : type.getNumElements();
   }
   for (auto [layer, bytes] : expertBytes)
     traffic.expertBytes = std::max(traffic.expertBytes, bytes);
-  traffic.usesPerToken = expertBytes.size() * integerOf(module, "moe.model", "top_k");
+  traffic.usesPerToken = expertBytes.size() * topK;
+  // A tied head is the embedding's table once more.
+  auto embedding = module.lookupSymbol<moe::WeightOp>("embed"), head = module.lookupSymbol<moe::WeightOp>("output_head");
+  if (embedding && head && embedding.getSource() == head.getSource())
+    result.weights -= head.getTensorType().getNumElements();
   return llvm::Error::success();
 }
 

@@ -30,7 +30,9 @@ struct EstimateClass {
 
 struct Estimate {
   std::string model, target, quant, group, kv;
-  uint64_t context = 0, chunk = 0, weights = 0, packBytes = 0, position = 0;
+  uint64_t context = 0, chunk = 0, packBytes = 0, position = 0;
+  uint64_t weights = 0;       ///< parameters of the model
+  uint64_t activeWeights = 0; ///< of them, what a token is multiplied with: without the embedding table
   std::vector<EstimateClass> classes;
   moert_plan_info plan{};
   TokenTraffic traffic;

@@ -50,6 +50,7 @@ std::string writeEstimate(const Estimate &e) {
       .set("context", e.context)
       .set("chunk", e.chunk)
       .set("weights", e.weights)
+      .set("active_weights", e.activeWeights)
       .set("pack_bytes", e.packBytes)
       .set("pack_classes", std::move(packClasses))
       .set("plan_bytes", e.plan.plan_bytes)
@@ -80,7 +81,8 @@ std::string formatEstimate(const Estimate &e) {
     stream << "  " << llvm::left_justify(name, 20) << llvm::right_justify(value, 12);
     return std::ref(static_cast<llvm::raw_ostream &>(stream));
   };
-  stream << "model " << e.model << " of " << e.weights << " weights, target " << e.target << ", weights " << e.quant
+  stream << "model " << e.model << " of " << e.weights << " weights (" << e.activeWeights
+         << " active per token), target " << e.target << ", weights " << e.quant
          << ", KV cache " << e.kv << ", context " << e.context << ", chunk " << e.chunk
          << "; every number is estimated\n";
   stream << "pack, estimated " << formatSizeExact(e.packBytes) << "\n";

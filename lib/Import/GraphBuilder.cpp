@@ -210,12 +210,10 @@ moe::RopeScalingAttr GraphBuilder::ropeScaling() {
   if (rope.kind == RopeKind::Plain)
     return {};
   bool isLlama = rope.kind == RopeKind::Llama3;
-  return moe::RopeScalingAttr::get(builder.getContext(),
-                                   isLlama ? moe::RopeScalingKind::llama3 : moe::RopeScalingKind::linear,
-                                   builder.getF64FloatAttr(rope.factor),
-                                   isLlama ? builder.getF64FloatAttr(rope.lowFactor) : FloatAttr(),
-                                   isLlama ? builder.getF64FloatAttr(rope.highFactor) : FloatAttr(),
-                                   static_cast<int64_t>(rope.originalPositions));
+  return moe::RopeScalingAttr::get(
+      builder.getContext(), isLlama ? moe::RopeScalingKind::llama3 : moe::RopeScalingKind::linear,
+      builder.getF64FloatAttr(rope.factor), isLlama ? builder.getF64FloatAttr(rope.lowFactor) : FloatAttr(),
+      isLlama ? builder.getF64FloatAttr(rope.highFactor) : FloatAttr(), static_cast<int64_t>(rope.originalPositions));
 }
 
 Value GraphBuilder::attention(Value x, Value position, Value &cache) {
@@ -265,10 +263,10 @@ Value GraphBuilder::delta(Value x, MutableArrayRef<Value> states) {
                                  builder.getI64IntegerAttr(static_cast<int64_t>(sizes.keyDim)), real(kL2Eps));
   Value g = moe::DecayOp::create(builder, loc, a.getType(), a, param(base + "a_log"), param(base + "dt_bias"));
   Value beta = moe::ActivationOp::create(builder, loc, b.getType(), b, sigmoid);
-  auto rule = moe::DeltaRuleOp::create(builder, loc, mixed[2].getType(), states[3].getType(), mixed[0], mixed[1],
-                                       mixed[2], g, beta, states[3],
-                                       real(1.0 / std::sqrt(static_cast<double>(sizes.keyDim))),
-                                       moe::HeadMapAttr::get(builder.getContext(), moe::HeadMap::grouped));
+  auto rule =
+      moe::DeltaRuleOp::create(builder, loc, mixed[2].getType(), states[3].getType(), mixed[0], mixed[1], mixed[2], g,
+                               beta, states[3], real(1.0 / std::sqrt(static_cast<double>(sizes.keyDim))),
+                               moe::HeadMapAttr::get(builder.getContext(), moe::HeadMap::grouped));
   states[3] = rule.getUpdated();
   Value y = moe::GatedNormOp::create(builder, loc, z.getType(), rule.getO(), z, param(base + "norm"),
                                      real(config.rmsNormEps), sizes.isSigmoidGate ? sigmoid : silu);
@@ -382,7 +380,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> GraphBuilder::build() {
 }
 
 llvm::Expected<OwningOpRef<ModuleOp>> buildModelModule(MLIRContext &context, const Checkpoint &checkpoint,
-                                                          const GraphOptions &options) {
+                                                       const GraphOptions &options) {
   context.loadDialect<moe::MoeDialect, arith::ArithDialect, func::FuncDialect>();
   return GraphBuilder(context, checkpoint, options).build();
 }

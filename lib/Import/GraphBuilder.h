@@ -35,14 +35,13 @@ struct GraphOptions {
 /// num_experts, top_k and expert_size are 0 where no layer has experts.
 /// Weights: @embed, @output_norm, @output_head (a tied head has the source of the embedding), and for layer l under
 /// @layers.<l>: attention_norm, ffn_norm; attention has q, k, v, o, where the model has them q_norm, k_norm, q_bias,
-/// k_bias, v_bias, o_bias, attention_gate; Gated DeltaNet has delta.{q, k, v, gate, a, b, conv_q, conv_k, conv_v, a_log,
-/// dt_bias, norm, out}; a dense network ffn.{gate, up, down}; experts router, experts.{gate, up, down}, and where the
-/// model has a shared expert shared.{gate, up, down, router}.
-/// Functions: @prefill(tokens, position, states…) -> (hidden, states…), @decode (one token), @head(hidden) -> logits.
-/// The states are those of each layer in order: a cache of attention; of Gated DeltaNet those of the convolutions of q,
-/// k and v, then that of the delta rule.
-/// Errors: a context beyond max_position_embeddings, a window or sinks beyond the context, a chunk of 0, a file that
-/// cannot be hashed.
+/// k_bias, v_bias, o_bias, attention_gate; Gated DeltaNet has delta.{q, k, v, gate, a, b, conv_q, conv_k, conv_v,
+/// a_log, dt_bias, norm, out}; a dense network ffn.{gate, up, down}; experts router, experts.{gate, up, down}, and
+/// where the model has a shared expert shared.{gate, up, down, router}. Functions: @prefill(tokens, position, states…)
+/// -> (hidden, states…), @decode (one token), @head(hidden) -> logits. The states are those of each layer in order: a
+/// cache of attention; of Gated DeltaNet those of the convolutions of q, k and v, then that of the delta rule. Errors:
+/// a context beyond max_position_embeddings, a window or sinks beyond the context, a chunk of 0, a file that cannot be
+/// hashed.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 buildModelModule(mlir::MLIRContext &context, const Checkpoint &checkpoint, const GraphOptions &options = {});
 

@@ -113,8 +113,8 @@ void readAttention(FieldReader &fields, const JsonCursor &root, const ModelFamil
       fields.keep(field->wrong("an even number, since rotation works on pairs"));
     return;
   }
-  if (!family.headDim && (config.hiddenSize % config.numHeads != 0 || config.headDim % 2 != 0 ||
-                                config.headDim > uint64_t(kMaxHeadDim)))
+  if (!family.headDim &&
+      (config.hiddenSize % config.numHeads != 0 || config.headDim % 2 != 0 || config.headDim > uint64_t(kMaxHeadDim)))
     fields.keep(root.complain(
         "has no head_dim, and hidden_size / num_attention_heads = " + llvm::Twine(config.hiddenSize) + " / " +
         llvm::Twine(config.numHeads) + ", expects an even integer up to " + llvm::Twine(kMaxHeadDim)));
@@ -240,9 +240,9 @@ void readWindow(FieldReader &fields, const JsonCursor &root, const ModelFamily &
   uint64_t numSliding = 0;
   for (uint64_t layer = 0; layer < config.numLayers; ++layer)
     numSliding += family.window == WindowRule::All         ? true
-                  : !types->empty()                              ? (*types)[layer] == "sliding_attention"
+                  : !types->empty()                        ? (*types)[layer] == "sliding_attention"
                   : family.window == WindowRule::FromLayer ? layer >= numWide
-                                                                 : layer % 2 == 0 && layer < numWide;
+                                                           : layer % 2 == 0 && layer < numWide;
   if (numSliding != 0 && numSliding != config.numLayers)
     return fields.keep(use->complain("is true, and the window holds for " + llvm::Twine(numSliding) + " of " +
                                      llvm::Twine(config.numLayers) +
@@ -252,8 +252,7 @@ void readWindow(FieldReader &fields, const JsonCursor &root, const ModelFamily &
 }
 
 /// Which layers have experts, and the sizes of both kinds.
-void readFeedForward(FieldReader &fields, const JsonCursor &root, const ModelFamily &family,
-                     ModelConfig &config) {
+void readFeedForward(FieldReader &fields, const JsonCursor &root, const ModelFamily &family, ModelConfig &config) {
   if (!family.hasExperts()) {
     config.ffnSize = fields.count("intermediate_size", kMaxWidth);
     return;
@@ -368,9 +367,8 @@ Expected<ModelConfig> parseModelConfig(const JsonCursor &root) {
                                      ? fields.countOr("max_position_embeddings", kMaxContext, family.maxPositions)
                                      : fields.count("max_position_embeddings", kMaxContext);
   readWindow(fields, text, family, config);
-  config.rmsNormEps = family.rmsNormEps != 0
-                          ? fields.numberOr("rms_norm_eps", 1e-12, 1e-1, family.rmsNormEps)
-                          : fields.number("rms_norm_eps", 1e-12, 1e-1);
+  config.rmsNormEps = family.rmsNormEps != 0 ? fields.numberOr("rms_norm_eps", 1e-12, 1e-1, family.rmsNormEps)
+                                             : fields.number("rms_norm_eps", 1e-12, 1e-1);
   if (!fields.hasFailed())
     readRope(fields, text, family, config);
   if (family.hasExperts())
@@ -380,8 +378,7 @@ Expected<ModelConfig> parseModelConfig(const JsonCursor &root) {
   readBiases(fields, family, config);
   config.headNorm = family.headNorm;
   config.isZeroCentred = config.hasOutputGate = family.isHybrid;
-  config.spelling = {inner ? "model.language_model." : "model.", family.isFusedExperts,
-                     family.isInterleaved};
+  config.spelling = {inner ? "model.language_model." : "model.", family.isFusedExperts, family.isInterleaved};
   if (!fields.hasFailed())
     readMixers(fields, text, family, config);
   if (family.isHybrid)

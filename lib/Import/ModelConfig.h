@@ -24,9 +24,9 @@ struct RopeConfig {
   RopeKind kind = RopeKind::Plain;
   uint64_t dim = 0; // values of each head that rotate: even, at most the head
   double theta = 0;
-  double factor = 1;                 // Linear, Llama3
+  double factor = 1;                    // Linear, Llama3
   double lowFactor = 0, highFactor = 0; // Llama3, low < high
-  uint64_t originalPositions = 0;    // Llama3
+  uint64_t originalPositions = 0;       // Llama3
 };
 
 /// Sizes of the Gated DeltaNet layers.
@@ -34,7 +34,7 @@ struct DeltaConfig {
   uint64_t numKeyHeads = 0;
   uint64_t numValueHeads = 0; // a multiple of numKeyHeads
   uint64_t keyDim = 0, valueDim = 0;
-  uint64_t kernel = 0; // columns of the convolution, at least 2
+  uint64_t kernel = 0;        // columns of the convolution, at least 2
   bool isSigmoidGate = false; // else silu
 };
 
@@ -52,22 +52,22 @@ struct ModelConfig {
   uint64_t hiddenSize = 0;
   uint64_t numLayers = 0;
   uint64_t numHeads = 0;
-  uint64_t numKvHeads = 0;            // divides numHeads
-  uint64_t headDim = 0;               // even
-  uint64_t ffnSize = 0;               // of dense layers; 0: there are none
-  uint64_t moeIntermediateSize = 0;   // of an expert; this and the next two 0: no layer has experts
+  uint64_t numKvHeads = 0;          // divides numHeads
+  uint64_t headDim = 0;             // even
+  uint64_t ffnSize = 0;             // of dense layers; 0: there are none
+  uint64_t moeIntermediateSize = 0; // of an expert; this and the next two 0: no layer has experts
   uint64_t numExperts = 0;
-  uint64_t topK = 0;                  // 1 to numExperts
+  uint64_t topK = 0;                   // 1 to numExperts
   uint64_t sharedIntermediateSize = 0; // of the shared expert; 0: there is none
   uint64_t vocabSize = 0;
   uint64_t maxPositionEmbeddings = 0;
   uint64_t slidingWindow = 0; // positions that a token sees, its own included; 0: all
   double rmsNormEps = 0;
   RopeConfig rope;
-  DeltaConfig delta;              // where a layer is of this kind
+  DeltaConfig delta; // where a layer is of this kind
   HeadNorm headNorm = HeadNorm::None;
-  bool isZeroCentred = false;     // norms multiply by 1 + w, but for that of DeltaNet
-  bool hasOutputGate = false;     // of attention
+  bool isZeroCentred = false; // norms multiply by 1 + w, but for that of DeltaNet
+  bool hasOutputGate = false; // of attention
   bool hasQkvBias = false, hasOutputBias = false;
   bool normTopkProb = false;
   bool tieWordEmbeddings = false;

@@ -36,8 +36,8 @@ enum class WindowRule : uint8_t {
 enum class RenormalizeRule : uint8_t { Required, No, Yes };
 
 struct ModelFamily {
-  llvm::StringLiteral name;     ///< model_type
-  llvm::StringLiteral textName; ///< model_type of the text part of a model that also sees; empty: there is none
+  llvm::StringLiteral name;          ///< model_type
+  llvm::StringLiteral textName;      ///< model_type of the text part of a model that also sees; empty: there is none
   llvm::StringLiteral expertSizeKey; ///< the field with the size of an expert; empty: there are no experts
   bool hasSharedExpert;
   bool hasSparseStep; ///< decoder_sparse_step and mlp_only_layers choose layers without experts

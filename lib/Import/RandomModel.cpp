@@ -77,8 +77,8 @@ Expected<Checkpoint> Checkpoint::random(const RandomModel &model) {
             return Error::success();
           }))
     return std::move(error);
-  Expected<RandomCheckpoint> planned =
-      RandomCheckpoint::plan({model.seed, checkpoint.modelConfig.isZeroCentred}, model.type, model.shardBytes, std::move(tensors));
+  Expected<RandomCheckpoint> planned = RandomCheckpoint::plan({model.seed, checkpoint.modelConfig.isZeroCentred},
+                                                              model.type, model.shardBytes, std::move(tensors));
   if (!planned)
     return fault(model.configName + ": " + llvm::toString(planned.takeError()));
   checkpoint.randomFiles = std::make_shared<const RandomCheckpoint>(std::move(*planned));

@@ -52,12 +52,13 @@ llvm::Error readScaling(const JsonCursor &rope, ModelConfig &config) {
   if (read.kind == RopeKind::Llama3) {
     read.lowFactor = fields.number("low_freq_factor", 1e-6, kMaxFactor);
     read.highFactor = fields.number("high_freq_factor", 1e-6, kMaxFactor);
-    read.originalPositions = fields.countOr("original_max_position_embeddings", int64_t(1) << 24,
-                                            config.maxPositionEmbeddings);
+    read.originalPositions =
+        fields.countOr("original_max_position_embeddings", int64_t(1) << 24, config.maxPositionEmbeddings);
     if (!fields.hasFailed() && read.lowFactor >= read.highFactor)
-      fields.keep(rope.find("low_freq_factor")->complain("is " + rope.find("low_freq_factor")->json().describe() +
-                                                         ", expects less than high_freq_factor, which is " +
-                                                         rope.find("high_freq_factor")->json().describe()));
+      fields.keep(rope.find("low_freq_factor")
+                      ->complain("is " + rope.find("low_freq_factor")->json().describe() +
+                                 ", expects less than high_freq_factor, which is " +
+                                 rope.find("high_freq_factor")->json().describe()));
   }
   config.rope = read;
   return fields.take();

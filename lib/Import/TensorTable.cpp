@@ -171,7 +171,7 @@ Error checkOthers(const ModelConfig &config, llvm::ArrayRef<CheckpointTensor> so
     warnings.push_back(countOf(*first, numOthers) + " not expected" + model + " and left out");
   if (firstExtra)
     notes.push_back(countOf(*firstExtra, numExtra) + " of parts that are not compiled (vision, multi-token prediction, "
-                    "rotation tables) and left out");
+                                                     "rotation tables) and left out");
   return Error::success();
 }
 

@@ -13,7 +13,8 @@ namespace {
 
 using Role = moe::Role;
 
-/// Which rows of a tensor make a weight: `count` pieces that begin `stride` rows apart. A row is a run of the last axis.
+/// Which rows of a tensor make a weight: `count` pieces that begin `stride` rows apart. A row is a run of the last
+/// axis.
 struct RowPieces {
   uint64_t first = 0, stride = 0, count = 1;
 };
@@ -216,8 +217,7 @@ void Declarer::addExperts() {
     std::string both = base + "gate_up_proj";
     add(target + "experts.gate", {experts, width, hidden}, Role::expert_gate,
         {both, "{}.gate", {0, 2 * width, experts}});
-    add(target + "experts.up", {experts, width, hidden}, Role::expert_up,
-        {both, "{}.up", {width, 2 * width, experts}});
+    add(target + "experts.up", {experts, width, hidden}, Role::expert_up, {both, "{}.up", {width, 2 * width, experts}});
     add(target + "experts.down", {experts, hidden, width}, Role::expert_down,
         {base + "down_proj", "{}", {0, hidden, experts}});
   } else {

@@ -17,8 +17,8 @@ namespace moec {
 /// Weights by symbol.
 using WeightMap = std::map<std::string, mlir::moe::WeightOp>;
 
-/// Adds a `moe.weight` for every parameter at the builder's place; `fileNumbers` maps files of the checkpoint to indices
-/// in `moe.files`. The symbols are listed in GraphBuilder.h.
+/// Adds a `moe.weight` for every parameter at the builder's place; `fileNumbers` maps files of the checkpoint to
+/// indices in `moe.files`. The symbols are listed in GraphBuilder.h.
 ///
 /// Errors: a tensor that the checkpoint lacks; experts of different types.
 llvm::Expected<WeightMap> declareWeights(mlir::OpBuilder &builder, const Checkpoint &checkpoint,

@@ -160,7 +160,8 @@ void RandomTensor::bytes(RandomType type, uint64_t first, llvm::MutableArrayRef<
 }
 
 std::string randomKind(RandomKind kind) {
-  return (kKindPrefix + std::to_string(kind.seed) + llvm::StringRef(kind.isZeroCentred ? kZeroCentred.data() : "")).str();
+  return (kKindPrefix + std::to_string(kind.seed) + llvm::StringRef(kind.isZeroCentred ? kZeroCentred.data() : ""))
+      .str();
 }
 
 std::optional<RandomKind> parseRandomKind(llvm::StringRef text) {

@@ -59,8 +59,8 @@ private:
   float unit;             ///< a power of two
 };
 
-/// What the IR calls a generated file: "random:SEED", or "random:SEED:zero_centred". Changes with the generator, so that
-/// an older IR is refused.
+/// What the IR calls a generated file: "random:SEED", or "random:SEED:zero_centred". Changes with the generator, so
+/// that an older IR is refused.
 std::string randomKind(RandomKind kind);
 /// The kind, or nothing if `text` is no such text.
 std::optional<RandomKind> parseRandomKind(llvm::StringRef text);

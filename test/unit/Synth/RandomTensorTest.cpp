@@ -140,6 +140,7 @@ TEST(RandomTensor, KindKeepsTheSeed) {
   EXPECT_EQ(parseRandomKind("random:18446744073709551615"), RandomKind(18446744073709551615u));
   EXPECT_EQ(randomKind({7, true}), "random:7:zero_centred");
   EXPECT_EQ(parseRandomKind("random:7:zero_centred"), RandomKind(7, true));
-  for (const char *kind : {"", "random:", "random:x", "random:-1", "random:18446744073709551616", "random:7:", "random::zero_centred", "bytes"})
+  for (const char *kind : {"", "random:", "random:x", "random:-1", "random:18446744073709551616",
+                           "random:7:", "random::zero_centred", "bytes"})
     EXPECT_EQ(parseRandomKind(kind), std::nullopt) << kind;
 }
