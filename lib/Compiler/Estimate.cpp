@@ -139,7 +139,8 @@ llvm::Error Estimator::addWeights(ModuleOp module) {
     traffic.expertBytes = std::max(traffic.expertBytes, bytes);
   traffic.usesPerToken = expertBytes.size() * topK;
   // A tied head is the embedding's table once more.
-  auto embedding = module.lookupSymbol<moe::WeightOp>("embed"), head = module.lookupSymbol<moe::WeightOp>("output_head");
+  auto embedding = module.lookupSymbol<moe::WeightOp>("embed"),
+       head = module.lookupSymbol<moe::WeightOp>("output_head");
   if (embedding && head && embedding.getSource() == head.getSource())
     result.weights -= head.getTensorType().getNumElements();
   return llvm::Error::success();

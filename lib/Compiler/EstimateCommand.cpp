@@ -82,9 +82,8 @@ std::string formatEstimate(const Estimate &e) {
     return std::ref(static_cast<llvm::raw_ostream &>(stream));
   };
   stream << "model " << e.model << " of " << e.weights << " weights (" << e.activeWeights
-         << " active per token), target " << e.target << ", weights " << e.quant
-         << ", KV cache " << e.kv << ", context " << e.context << ", chunk " << e.chunk
-         << "; every number is estimated\n";
+         << " active per token), target " << e.target << ", weights " << e.quant << ", KV cache " << e.kv
+         << ", context " << e.context << ", chunk " << e.chunk << "; every number is estimated\n";
   stream << "pack, estimated " << formatSizeExact(e.packBytes) << "\n";
   for (const EstimateClass &entry : e.classes)
     line(entry.name, formatSize(entry.bytes)).get()
