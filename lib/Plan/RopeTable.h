@@ -16,9 +16,9 @@ namespace moec {
 struct RopeScaling {
   enum class Kind { none, linear, llama3 };
   Kind kind = Kind::none;
-  double factor = 1;                  // positive
-  double low = 0, high = 0;           // llama3: 0 < low < high
-  double original = 0;                // llama3: positions of the training
+  double factor = 1;        // positive
+  double low = 0, high = 0; // llama3: 0 < low < high
+  double original = 0;      // llama3: positions of the training
 };
 
 /// Frequencies theta^(-2i / dim) of the pairs i < dim / 2, stretched.

@@ -13,9 +13,7 @@ using namespace mlir;
 
 namespace moec {
 
-float activate(float x, moe::ActivationKind kind) {
-  return kind == moe::ActivationKind::silu ? silu(x) : sigmoid(x);
-}
+float activate(float x, moe::ActivationKind kind) { return kind == moe::ActivationKind::silu ? silu(x) : sigmoid(x); }
 
 FloatTensor convolve(const FloatTensor &x, const Matrix &w, FloatTensor &state,
                      std::optional<moe::ActivationKind> kind) {

@@ -143,8 +143,8 @@ llvm::Expected<FloatTensor> Frame::recall(const DeltaInputs &inputs, Value state
 
 llvm::Error Frame::run(moe::DeltaRuleOp op) {
   const FloatTensor *q, *k, *v, *g, *beta;
-  if (llvm::Error error = getAll(
-          {{op.getQ(), &q}, {op.getK(), &k}, {op.getV(), &v}, {op.getG(), &g}, {op.getBeta(), &beta}}))
+  if (llvm::Error error =
+          getAll({{op.getQ(), &q}, {op.getK(), &k}, {op.getV(), &v}, {op.getG(), &g}, {op.getBeta(), &beta}}))
     return error;
   llvm::Expected<FloatTensor> o =
       recall({*q, *k, *v, *g, *beta, op.getScale().convertToFloat(), op.getHeadMap()}, op.getState(), op.getUpdated());
@@ -172,12 +172,8 @@ llvm::Error Frame::run(moe::GatedNormOp op) {
 
 llvm::Error Frame::run(moe::DeltaStepOp op) {
   const FloatTensor *q, *k, *v, *z, *a, *b;
-  if (llvm::Error error = getAll({{op.getQ(), &q},
-                                  {op.getK(), &k},
-                                  {op.getV(), &v},
-                                  {op.getZ(), &z},
-                                  {op.getA(), &a},
-                                  {op.getB(), &b}}))
+  if (llvm::Error error = getAll(
+          {{op.getQ(), &q}, {op.getK(), &k}, {op.getV(), &v}, {op.getZ(), &z}, {op.getA(), &a}, {op.getB(), &b}}))
     return error;
   llvm::Expected<FloatTensor> g = decayOf(*a, op.getALog(), op.getDtBias());
   if (!g)

@@ -111,8 +111,6 @@ struct PlaceWeights : moe::impl::PlaceWeightsBase<PlaceWeights> {
       return failure();
     if (!first)
       return success();
-    if (first.getScaling())
-      return first.emitOpError("has a rotary scaling, for which no tables are made yet");
     int64_t positions = first.getCache().getType().getCapacity(), half = first.getDim() / 2;
     auto cos = resident.take(positions * half * 4, MOEPACK_TENSOR_ALIGN);
     auto sin = resident.take(positions * half * 4, MOEPACK_TENSOR_ALIGN);

@@ -85,8 +85,11 @@ protected:
     int64_t rates = GetParam().first;
     FloatTensor inputs[] = {waves(tokens, 6, 0.7f),  waves(tokens, 6, 0.9f),      waves(tokens, 20, 1.1f),
                             waves(tokens, 20, 0.3f), waves(tokens, rates, 0.37f), waves(tokens, 4, 1.7f)};
-    FloatTensor weights[] = {waves(6, 3, 0.4f), waves(6, 3, 0.6f), waves(20, 3, 0.8f),
-                             {{4}, waves(1, 4, 0.9f).values}, {{rates}, waves(1, rates, 1.3f).values},
+    FloatTensor weights[] = {waves(6, 3, 0.4f),
+                             waves(6, 3, 0.6f),
+                             waves(20, 3, 0.8f),
+                             {{4}, waves(1, 4, 0.9f).values},
+                             {{rates}, waves(1, rates, 1.3f).values},
                              {{5}, waves(1, 5, 0.5f).values}};
     auto function = cast<func::FuncOp>(module->lookupSymbol(name));
     std::vector<RuntimeValue> states;
@@ -149,8 +152,7 @@ TEST(DeltaNetSizes, WrongOnesAreErrors) {
   ASSERT_TRUE(bool(module));
   auto interpreter = llvm::cantFail(Interpreter::create(*module));
   auto rows = interpreter.call("gate", {waves(2, 4, 1.0f), waves(3, 1, 1.0f)});
-  EXPECT_EQ(toString(rows.takeError()),
-            "@gate: 'moe.gate' op expects activations of 2 rows, but got tensor<3x1xf32>");
+  EXPECT_EQ(toString(rows.takeError()), "@gate: 'moe.gate' op expects activations of 2 rows, but got tensor<3x1xf32>");
   auto shape = interpreter.call("pass", {std::make_shared<FloatTensor>(FloatTensor{{3}, {1, 2, 3}})});
   EXPECT_EQ(toString(shape.takeError()),
             "argument 0 of @pass expects !moe.state<shape = [2], elem = f32>, but got state<3xf32>");
