@@ -2,30 +2,14 @@
 /// \file
 /// Time of one-token products from DRAM against a pure read loop over the same bytes, one thread. Usage:
 /// kernel-bandwidth [avx2|avx512vnni]. Main source: docs/benchmarks.md.
-#include "lib/Object/Object.h"
-#include "passes/lower/LLVMPipeline.h"
+#include "benchmarks/kernel-bandwidth/Measure.h"
 #include "passes/lower/kernels/Linear.h"
 
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/raw_ostream.h"
 
-#include <chrono>
-#include <cstdlib>
-#include <cstring>
-#include <dlfcn.h>
 #include <vector>
 
 using namespace moec;
-
-static double secondsOf(llvm::function_ref<void()> work) {
-  double best = 1e9;
-  for (int i = 0; i < 9; ++i) {
-    auto start = std::chrono::steady_clock::now();
-    work();
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  return best;
-}
 
 /// Sums all bytes in 8 vectors of 64 bytes.
 static uint64_t readAll(const uint8_t *bytes, size_t size) {
@@ -43,35 +27,15 @@ static uint64_t readAll(const uint8_t *bytes, size_t size) {
 }
 
 int main(int argc, char **argv) {
-  bool isWide = argc < 2 || std::strcmp(argv[1], "avx2") != 0;
-  Isa isa = isWide ? Isa::Avx512Vnni : Isa::Avx2;
-  ObjectOptions options{"x86_64-unknown-linux-gnu", "x86-64", "+avx2,+fma,+f16c"};
-  if (isWide)
-    options.features += ",+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512vnni";
+  Isa isa = isaOf(argc, argv);
   for (Encoding encoding :
        {Encoding::f16(), Encoding::i4(32), Encoding::i4(128), Encoding::i4m(32), Encoding::i4m(128), Encoding::i6(32),
         Encoding::i6(128), Encoding::i8(32), Encoding::i8(128), Encoding::i8m(32)}) {
     LinearSpec spec{{131072, 2048, encoding, 0}, 1, 32, false};
     const int64_t group = encoding.isInteger() ? encoding.group : 32;
-    mlir::DialectRegistry registry;
-    registerLLVMPipelineDialects(registry);
-    registerObjectTranslations(registry);
-    mlir::MLIRContext mlirContext(registry);
-    mlirContext.loadAllAvailableDialects();
-    mlir::OpBuilder builder(&mlirContext);
-    mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(builder, builder.getUnknownLoc());
-    KernelContext context{builder, builder.getUnknownLoc(), isa};
-    buildLinear(context, *module, "kernel", spec);
-    llvm::cantFail(lowerToLLVMDialect(*module));
-    auto object = llvm::cantFail(emitObject(*module, options));
-    std::error_code error;
-    llvm::raw_fd_ostream("kernel-bandwidth.o", error).write(object.data(), object.size());
-    if (std::system("ld.lld-22 -shared kernel-bandwidth.o -o kernel-bandwidth.so") != 0)
-      return 1;
-    void *library = dlopen("./kernel-bandwidth.so", RTLD_NOW);
     using I = int64_t;
-    auto *kernel =
-        reinterpret_cast<void (*)(void *, void *, void *, void *, void *, I, I, I, I)>(dlsym(library, "kernel"));
+    auto *kernel = reinterpret_cast<void (*)(void *, void *, void *, void *, void *, I, I, I, I)>(loadKernel(
+        isa, [&](KernelContext &context, mlir::ModuleOp module) { buildLinear(context, module, "kernel", spec); }));
     size_t size = (size_t)spec.matrix.layout(LayoutFamily::X86).totalBytes();
     auto *weights = static_cast<uint8_t *>(std::aligned_alloc(4096, (size + 4095) / 4096 * 4096));
     std::memset(weights, 0x11, size);
@@ -86,7 +50,6 @@ int main(int argc, char **argv) {
                                   size / product * 1e-9, size / read * 1e-9, read / product);
     llvm::outs().flush();
     std::free(weights);
-    dlclose(library);
   }
   return 0;
 }

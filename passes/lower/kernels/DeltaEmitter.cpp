@@ -88,7 +88,14 @@ Value DeltaEmitter::decayed(Value head, Value row, Value column, int64_t width, 
   return f.mulf(f.loadVector(memrefs.state, {head, row, column}, width), f.splat(factor, width));
 }
 
-void DeltaEmitter::emitColumns(Value token, Value head, Value first, int64_t count) {
+void DeltaEmitter::prefetch(const DeltaStrip &strip, Value row, int64_t begin, int64_t end) {
+  for (int64_t vector = begin; vector < end; ++vector) // of 64 bytes: a line
+    memref::PrefetchOp::create(f.getBuilder(), memrefs.state.getLoc(), memrefs.state,
+                               ValueRange{strip.head, row, f.add(strip.first, vector * kFloatLanes)},
+                               /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+}
+
+void DeltaEmitter::emitColumns(Value token, Value head, Value first, int64_t count, const DeltaStrip *next) {
   // Column vectors of the strip; each has one chain of sums.
   struct Piece {
     Value column;
@@ -101,15 +108,19 @@ void DeltaEmitter::emitColumns(Value token, Value head, Value first, int64_t cou
     zeros.push_back(f.zeroVector(pieces.back().width));
   }
   auto overRows = [&](FloatBuilder::LoopBody body) { return f.loop(f.index(0), f.index(spec.keyDim), 1, zeros, body); };
+  // Half of the next strip in each pass.
+  int64_t vectors = next ? count / kFloatLanes : 0;
   auto decayOf = [&](Value row) { return decays ? f.load(decays, {row}) : decay; };
   Values recalled = overRows([&](Value row, ValueRange sums) {
-    Values next;
+    Values sumsNow;
+    if (next)
+      prefetch(*next, row, 0, vectors / 2);
     Value key = f.load(keys, {row}), factor = decayOf(row);
     for (auto [piece, sum] : llvm::zip_equal(pieces, sums)) {
       Value s = decayed(head, row, piece.column, piece.width, factor);
-      next.push_back(f.fma(s, f.splat(key, piece.width), sum));
+      sumsNow.push_back(f.fma(s, f.splat(key, piece.width), sum));
     }
-    return next;
+    return sumsNow;
   });
   Value firstColumn = f.multiply(head, spec.valueDim);
   Values deltas;
@@ -118,16 +129,18 @@ void DeltaEmitter::emitColumns(Value token, Value head, Value first, int64_t cou
     deltas.push_back(f.mulf(f.splat(beta, piece.width), f.subf(v, sum)));
   }
   Values outputs = overRows([&](Value row, ValueRange sums) {
-    Values next;
+    Values sumsNow;
+    if (next)
+      prefetch(*next, row, vectors / 2, vectors);
     Value key = f.load(keys, {row}), query = f.load(queries, {row}), factor = decayOf(row);
     for (auto [piece, delta, sum] : llvm::zip_equal(pieces, deltas, sums)) {
       // The decayed state is computed again rather than stored: the same product of the same numbers.
       Value s = decayed(head, row, piece.column, piece.width, factor);
       s = f.fma(f.splat(key, piece.width), delta, s);
       f.storeVector(s, memrefs.state, {head, row, piece.column});
-      next.push_back(f.fma(s, f.splat(query, piece.width), sum));
+      sumsNow.push_back(f.fma(s, f.splat(query, piece.width), sum));
     }
-    return next;
+    return sumsNow;
   });
   for (auto [piece, output] : llvm::zip_equal(pieces, outputs))
     f.storeVector(output, memrefs.o, {token, f.add(firstColumn, piece.column)});

@@ -26,6 +26,11 @@ struct DeltaMemrefs {
   ActivationMemrefs codes;
 };
 
+/// Columns of the state of a head from `first` on.
+struct DeltaStrip {
+  mlir::Value head, first;
+};
+
 /// Emits rule and norm for one token at a time.
 class DeltaEmitter {
 public:
@@ -36,8 +41,10 @@ public:
   void emitKeyHead(mlir::Value token, mlir::Value keyHead);
   /// Decay and beta of the token's value head.
   void emitRates(mlir::Value token, mlir::Value head);
-  /// State and output of columns [first, first + count) of the head, after emitKeyHead and emitRates.
-  void emitColumns(mlir::Value token, mlir::Value head, mlir::Value first, int64_t count);
+  /// State and output of columns [first, first + count) of the head, after emitKeyHead and emitRates. Meanwhile the
+  /// columns of `next`, as many, are brought near, if it is given.
+  void emitColumns(mlir::Value token, mlir::Value head, mlir::Value first, int64_t count,
+                   const DeltaStrip *next = nullptr);
   /// Gated norm of the token's head.
   void emitNorm(mlir::Value token, mlir::Value head);
   mlir::Value keyHeadOf(mlir::Value head);
@@ -49,6 +56,8 @@ private:
   mlir::Value emitDecay(mlir::Value log, mlir::Value x);
   /// S[row] * decay of a vector of columns.
   mlir::Value decayed(mlir::Value head, mlir::Value row, mlir::Value column, int64_t width, mlir::Value factor);
+  /// Vectors [begin, end) of a row of the strip.
+  void prefetch(const DeltaStrip &strip, mlir::Value row, int64_t begin, int64_t end);
 
   FloatBuilder &f;
   const DeltaSpec &spec;

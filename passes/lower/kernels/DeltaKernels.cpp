@@ -230,11 +230,18 @@ struct StepEmitter {
     overHeads(keyHead, [&](Value head) { emitHeadConvolution(f, valueSpec, v, count, head, spec.valueDim); });
   }
 
+  /// One token of a head. States come from memory once a token: the strip after the one in work is asked for.
   void emitHead(DeltaEmitter &emitter, Value token, Value head) {
     emitter.emitRates(token, head);
     int64_t whole = spec.valueDim / strip * strip, tail = spec.valueDim - whole;
+    Value nextHead = f.minimum(f.add(head, spec.tiled ? spec.keyHeads : 1), f.index(spec.valueHeads - 1));
     if (whole > 0)
-      f.loop(f.index(0), f.index(whole), strip, [&](Value first) { emitter.emitColumns(token, head, first, strip); });
+      f.loop(f.index(0), f.index(whole), strip, [&](Value first) {
+        Value after = f.add(first, strip);
+        Value isLast = f.compare(arith::CmpIPredicate::uge, after, f.index(whole));
+        DeltaStrip next{f.select(isLast, nextHead, head), f.select(isLast, f.index(0), after)};
+        emitter.emitColumns(token, head, first, strip, &next);
+      });
     if (tail > 0)
       emitter.emitColumns(token, head, f.index(whole), tail);
     emitter.emitNorm(token, head);
