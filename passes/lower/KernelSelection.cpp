@@ -41,7 +41,11 @@ moec::Encoding encodingOf(const Spec &spec, StringRef key = "encoding") {
   return llvm::cantFail(moec::parseEncoding(spec.text(key)));
 }
 
-int64_t rowsOf(Value value) { return cast<MemRefType>(value.getType()).getDimSize(0); }
+/// The first size of a view; 0 where it has none, which no generator takes.
+int64_t rowsOf(Value value) {
+  auto type = cast<MemRefType>(value.getType());
+  return type.getRank() ? type.getDimSize(0) : 0;
+}
 
 moec::KvLayout kvLayoutOf(const Spec &spec, Value region) {
   moec::KvLayout kv;
@@ -95,7 +99,10 @@ moec::DeltaSpec deltaSpecOf(ComputeOp step, const Spec &spec) {
   delta.silu = spec.flag("silu");
   delta.sigmoidGate = spec.text("activation") == "sigmoid";
   delta.group = spec.integer("group");
-  auto sizeOf = [](Value value) { return cast<MemRefType>(value.getType()).getShape().back(); };
+  auto sizeOf = [](Value value) {
+    ArrayRef<int64_t> shape = cast<MemRefType>(value.getType()).getShape();
+    return shape.empty() ? 0 : shape.back();
+  };
   delta.rateColumns = delta.logLength = delta.valueHeads; // of a norm, which has no rates
   if (step.getKind() == Kind::delta_rule || step.getKind() == Kind::delta_step) {
     delta.rateColumns = sizeOf(step.getIns()[step.getKind() == Kind::delta_rule ? 3 : 4]);
@@ -253,7 +260,8 @@ FailureOr<TilesAttr> KernelCache::generateDelta(ComputeOp step, StringRef name, 
   auto tiles = [&](int64_t count, Per per) { return TilesAttr::get(module.getContext(), count, per); };
   if (step.getKind() == Kind::conv) {
     auto x = cast<MemRefType>(step.getIns()[0].getType());
-    moec::ConvSpec conv{x.getDimSize(0), x.getShape().back(), rowsOf(step.getOuts()[1]) + 1, spec.flag("silu")};
+    int64_t channels = x.getRank() ? x.getShape().back() : 0;
+    moec::ConvSpec conv{rowsOf(step.getIns()[0]), channels, rowsOf(step.getOuts()[1]) + 1, spec.flag("silu")};
     if (failed(report(step, moec::check(conv))))
       return failure();
     moec::buildConv(context, module, name, conv);

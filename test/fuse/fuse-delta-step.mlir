@@ -61,17 +61,25 @@ func.func @other_block(%q: tensor<?x32xf32>, %k: tensor<?x32xf32>, %v: tensor<?x
   return %y, %q1, %k1, %v1, %s1 : tensor<?x64xf32>, !window, !window, !values, !memory
 }
 
-// The convolved keys are a result too, and values are not activated.
+// Somebody else reads the convolved values.
 // CHECK-LABEL: @others_read
 // CHECK-NOT: moe.delta_step
 func.func @others_read(%q: tensor<?x32xf32>, %k: tensor<?x32xf32>, %v: tensor<?x64xf32>, %z: tensor<?x64xf32>,
-    %g: tensor<?x4xf32>, %beta: tensor<?x4xf32>, %wk: tensor<32x4xf32>, %w: tensor<16xf32>, %k0: !window,
-    %s0: !memory) -> (tensor<?x64xf32>, tensor<?x32xf32>, !window, !memory) {
+    %a: tensor<?x4xf32>, %b: tensor<?x4xf32>, %wq: tensor<32x4xf32>, %wk: tensor<32x4xf32>, %wv: tensor<64x4xf32>,
+    %log: tensor<4xf32>, %bias: tensor<4xf32>, %w: tensor<16xf32>, %q0: !window, %k0: !window, %v0: !values,
+    %s0: !memory) -> (tensor<?x64xf32>, tensor<?x64xf32>, !window, !window, !values, !memory) {
+  %cq, %q1 = moe.causal_conv1d %q, %wq, %q0 {kind = #moe.activation<silu>}
+    : tensor<?x32xf32>, tensor<32x4xf32>, !window
   %ck, %k1 = moe.causal_conv1d %k, %wk, %k0 {kind = #moe.activation<silu>}
     : tensor<?x32xf32>, tensor<32x4xf32>, !window
+  %cv, %v1 = moe.causal_conv1d %v, %wv, %v0 {kind = #moe.activation<silu>}
+    : tensor<?x64xf32>, tensor<64x4xf32>, !values
+  %nq = moe.l2_norm %cq {block = 16, eps = 1.0e-6 : f32} : tensor<?x32xf32>
   %nk = moe.l2_norm %ck {block = 16, eps = 1.0e-6 : f32} : tensor<?x32xf32>
-  %o, %s1 = moe.delta_rule %q, %nk, %v, %g, %beta, %s0 {scale = 0.25 : f32}
+  %g = moe.decay %a, %log, %bias : tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>
+  %beta = moe.activation %b {kind = #moe.activation<sigmoid>} : tensor<?x4xf32>
+  %o, %s1 = moe.delta_rule %nq, %nk, %cv, %g, %beta, %s0 {scale = 0.25 : f32}
     : tensor<?x32xf32>, tensor<?x64xf32>, tensor<?x4xf32>, tensor<?x4xf32>, !memory
   %y = moe.gated_norm %o, %z, %w {eps = 1.0e-6 : f32, kind = #moe.activation<silu>} : tensor<?x64xf32>, tensor<16xf32>
-  return %y, %ck, %k1, %s1 : tensor<?x64xf32>, tensor<?x32xf32>, !window, !memory
+  return %y, %cv, %q1, %k1, %v1, %s1 : tensor<?x64xf32>, tensor<?x64xf32>, !window, !window, !values, !memory
 }

@@ -38,12 +38,9 @@ void emitConvolution(FloatBuilder &f, const ConvSpec &spec, const ConvMemrefs &m
 //===-- Delta rule ------------------------------------------------------------------------------------------------===//
 
 DeltaEmitter::DeltaEmitter(FloatBuilder &builder, const DeltaSpec &spec, const DeltaMemrefs &memrefs)
-    : f(builder), spec(spec), memrefs(memrefs) {
-  keys = f.scratch(spec.keyDim, f.f32());
-  queries = f.scratch(spec.keyDim, f.f32());
-  if (spec.hasChannelDecay())
-    decays = f.scratch(spec.keyDim, f.f32());
-}
+    : f(builder), spec(spec), memrefs(memrefs), keys(f.scratch(spec.keyDim, f.f32())),
+      queries(f.scratch(spec.keyDim, f.f32())),
+      decays(spec.hasChannelDecay() ? f.scratch(spec.keyDim, f.f32()) : Value()) {}
 
 Value DeltaEmitter::keyHeadOf(Value head) {
   return spec.tiled ? f.remainder(head, spec.keyHeads) : f.divide(head, spec.valueHeads / spec.keyHeads);

@@ -17,23 +17,27 @@ namespace moec {
 
 llvm::Error check(const ConvSpec &spec) {
   constexpr int64_t kMostRows = 16; // the window is in registers
-  if (spec.maxTokens < 1 || spec.channels < 1 || spec.length < 2 || spec.length > kMostRows)
-    return llvm::createStringError("conv expects at least 1 token, 1 channel and a length of 2 to %lld, but got %lld "
-                                   "tokens, %lld channels and length %lld",
+  constexpr int64_t kMostChannels = int64_t(1) << 28;
+  if (spec.maxTokens < 1 || spec.channels < 1 || spec.channels > kMostChannels || spec.length < 2 ||
+      spec.length > kMostRows)
+    return llvm::createStringError("conv expects at least 1 token, 1 to 2^28 channels and a length of 2 to %lld, but "
+                                   "got %lld tokens, %lld channels and length %lld",
                                    (long long)kMostRows, (long long)spec.maxTokens, (long long)spec.channels,
                                    (long long)spec.length);
   return llvm::Error::success();
 }
 
 llvm::Error check(const DeltaSpec &spec) {
-  if (spec.maxTokens < 1 || spec.keyHeads < 1 || spec.valueHeads < 1 || spec.valueHeads % spec.keyHeads != 0 ||
-      spec.keyDim < 1 || spec.valueDim < 1)
-    return llvm::createStringError(
-        "delta rule expects at least 1 token, value heads in a multiple of the key heads and "
-        "dimensions from 1, but got %lld tokens, %lld and %lld heads, dimensions %lld and "
-        "%lld",
-        (long long)spec.maxTokens, (long long)spec.valueHeads, (long long)spec.keyHeads, (long long)spec.valueDim,
-        (long long)spec.keyDim);
+  constexpr int64_t kMostHeads = 65536, kMostDim = 4096; // vectors of a head are on the stack
+  auto isInside = [](int64_t value, int64_t most) { return value >= 1 && value <= most; };
+  if (spec.maxTokens < 1 || !isInside(spec.keyHeads, kMostHeads) || !isInside(spec.valueHeads, kMostHeads) ||
+      spec.valueHeads % spec.keyHeads != 0 || !isInside(spec.keyDim, kMostDim) || !isInside(spec.valueDim, kMostDim))
+    return llvm::createStringError("delta rule expects at least 1 token, up to %lld value heads in a multiple of the "
+                                   "key heads and dimensions of 1 to %lld, but got %lld tokens, %lld and %lld heads, "
+                                   "dimensions %lld and %lld",
+                                   (long long)kMostHeads, (long long)kMostDim, (long long)spec.maxTokens,
+                                   (long long)spec.valueHeads, (long long)spec.keyHeads, (long long)spec.valueDim,
+                                   (long long)spec.keyDim);
   bool isScalar = spec.rateColumns == spec.valueHeads;
   if (!isScalar && spec.rateColumns != spec.valueHeads * spec.keyDim)
     return llvm::createStringError("delta rule expects a decay with %lld columns, or %lld, but got %lld",

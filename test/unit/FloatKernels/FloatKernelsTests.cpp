@@ -117,13 +117,14 @@ TEST(FloatKernels, ChecksRefuseSpecsOutOfRange) {
 }
 
 TEST(FloatKernels, ChecksRefuseDeltaSpecsOutOfRange) {
-  EXPECT_EQ(firstError(check(ConvSpec{1, 64, 17})), "conv expects at least 1 token, 1 channel and a length of 2 to 16, "
-                                                    "but got 1 tokens, 64 channels and length 17");
+  EXPECT_EQ(firstError(check(ConvSpec{1, 64, 17})), "conv expects at least 1 token, 1 to 2^28 channels and a length of "
+                                                    "2 to 16, but got 1 tokens, 64 channels and length 17");
   DeltaSpec spec{1, 2, 4, 16, 16, 4, 4};
   EXPECT_EQ(firstError(check(spec)), "");
   spec.valueHeads = 3;
-  EXPECT_EQ(firstError(check(spec)), "delta rule expects at least 1 token, value heads in a multiple of the key heads "
-                                     "and dimensions from 1, but got 1 tokens, 3 and 2 heads, dimensions 16 and 16");
+  EXPECT_EQ(firstError(check(spec)), "delta rule expects at least 1 token, up to 65536 value heads in a multiple of "
+                                     "the key heads and dimensions of 1 to 4096, but got 1 tokens, 3 and 2 heads, "
+                                     "dimensions 16 and 16");
   spec.valueHeads = 4;
   spec.rateColumns = 8;
   EXPECT_EQ(firstError(check(spec)), "delta rule expects a decay with 4 columns, or 64, but got 8");
