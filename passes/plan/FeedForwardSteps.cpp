@@ -15,7 +15,7 @@ SmallVector<Operation *> StepPlanner::sharedProducts(RouterTopkOp op) {
     auto multiple = dyn_cast<MultiLinearOp>(next);
     if ((!single && !multiple) || (single && single.getResidual()) || !viewsOf.contains(next->getOperand(0)))
       continue;
-    ValueRange weights = single ? ValueRange(single.getW()) : multiple.getWeights();
+    ValueRange weights = single ? ValueRange(single.getODSOperands(1)) : ValueRange(multiple.getWeights());
     if (llvm::all_of(weights, [&](Value value) {
           WeightOp weight = weightOf(value);
           return weight &&

@@ -154,7 +154,7 @@ LogicalResult StepPlanner::planLinear(LinearOp op) {
 LogicalResult StepPlanner::emitProducts(Operation *op) {
   auto single = dyn_cast<LinearOp>(op);
   auto multiple = dyn_cast<MultiLinearOp>(op);
-  ValueRange weights = single ? ValueRange(single.getW()) : multiple.getWeights();
+  ValueRange weights = single ? ValueRange(single.getODSOperands(1)) : ValueRange(multiple.getWeights());
   SmallVector<Value> biases(weights.size());
   if (single)
     biases[0] = single.getBias();
