@@ -6,6 +6,8 @@
 #ifndef MOERT_TOKENIZERBLOB_H
 #define MOERT_TOKENIZERBLOB_H
 
+#include "moert/ChatFormat.h"
+
 #include <stdint.h>
 
 #define MOETOK_MAGIC "MOETOKN1"
@@ -52,6 +54,7 @@ typedef struct moetok_header {
   uint32_t num_prefix;     /* ids that are put before a text on request, such as <|begin_of_text|> */
   uint32_t num_suffix;     /* ids that are put behind it */
   uint32_t affixes;        /* uint32_t[num_prefix + num_suffix] */
+  uint32_t chat;           /* moetok_chat */
 } moetok_header;
 
 typedef struct moetok_merge {
@@ -73,6 +76,20 @@ typedef struct moetok_added {
   uint32_t flags;
 } moetok_added;
 
+typedef struct moetok_text {
+  uint32_t offset; /* of the blob */
+  uint32_t size;
+} moetok_text;
+
+/// The chat format of the checkpoint's template.
+typedef struct moetok_chat {
+  uint32_t is_supported; /* 0: texts[MOERT_CHAT_REASON] says why there is none */
+  uint32_t flags;        /* MOERT_CHAT_TRIM, ... */
+  uint32_t history;      /* moert_chat_history */
+  uint32_t stop_id;      /* the token that ends a message; UINT32_MAX: none */
+  moetok_text texts[MOERT_CHAT_NUM_TEXTS];
+} moetok_chat;
+
 /// First slot of the pair (left, right); `mask` is num_merge_slots - 1. Fibonacci hashing, upper half.
 static inline uint32_t moetok_hash(uint32_t left, uint32_t right, uint32_t mask) {
   uint64_t key = ((uint64_t)left << 32) | right;
@@ -91,6 +108,6 @@ static inline uint32_t moetok_hash_bytes(const uint8_t *bytes, uint32_t size, ui
 }
 
 #ifdef __cplusplus
-static_assert(sizeof(moetok_header) == 96 && sizeof(moetok_merge) == 12 && sizeof(moetok_added) == 8);
+static_assert(sizeof(moetok_header) == 100 && sizeof(moetok_merge) == 12 && sizeof(moetok_added) == 8);
 #endif
 #endif

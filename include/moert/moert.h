@@ -199,6 +199,28 @@ enum {
   MOERT_TOKENIZE_ADD_SPECIAL = 2    /* what the checkpoint puts around a text, such as <|begin_of_text|>, is added */
 };
 
+/// One message of a conversation.
+typedef struct moert_message {
+  const char *role;    /* "system", "user" or "assistant", zero-terminated */
+  const char *content; /* not zero-terminated; NULL only with content_bytes 0 */
+  size_t content_bytes;
+} moert_message;
+
+/// Whether a model that can think first is asked to.
+typedef enum moert_thinking {
+  MOERT_THINKING_DEFAULT = 0, /* as the checkpoint's template does where nothing is said */
+  MOERT_THINKING_ON = 1,
+  MOERT_THINKING_OFF = 2
+} moert_thinking;
+
+/// Zero-initialize, set struct_bytes, then what you need.
+typedef struct moert_chat_options {
+  uint32_t struct_bytes;
+  uint32_t thinking;  /* moert_thinking; without effect where the model's template has no such choice */
+  uint32_t no_answer; /* 1: ends behind the last message; 0: an assistant's message is opened for the model to fill */
+} moert_chat_options;
+
+/// Members are appended only: a library has those below struct_bytes.
 /// All functions are re-entrant; those with a model are thread-safe, those with a session are not (but for cancel).
 /// `error` may be NULL. Handles are owned by the caller and freed by close / destroy.
 typedef struct moert_api {
@@ -251,6 +273,12 @@ typedef struct moert_api {
   /// computed again by the next call that feeds or samples; if that fails or is cancelled, the session still holds what
   /// it held. After a slide positions are those of the tokens that are left.
   moert_status (*session_rewind)(moert_session *session, uint64_t position, moert_error *error);
+  /// Writes the conversation as the checkpoint's chat template does, tools apart, in token ids: up to `capacity`, and
+  /// `*count` is the number needed. What stands in messages never becomes a special token. `options` may be NULL.
+  /// MOERT_STATUS_UNSUPPORTED, with the reason, where the template is none that the compiler could take over.
+  moert_status (*chat)(const moert_model *model, const moert_message *messages, size_t num_messages,
+                       const moert_chat_options *options, int32_t *ids, size_t capacity, size_t *count,
+                       moert_error *error);
 } moert_api;
 
 /// The only function symbol of a compiled model. NULL if `version` is not supported.

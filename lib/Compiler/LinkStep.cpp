@@ -166,6 +166,10 @@ llvm::Error Linker::run(OutputTransaction &outputs) {
   if (!tokenizer)
     return tokenizer.takeError();
   content.tokenizer = std::move(*tokenizer);
+  // A chat ends where the model ends its message, also where generation_config.json does not say so.
+  if (std::optional<uint32_t> stop = chatStopId(content.tokenizer);
+      stop && !llvm::is_contained(content.stopIds, static_cast<int32_t>(*stop)))
+    content.stopIds.push_back(static_cast<int32_t>(*stop));
   auto shared = outputs.add(inputs.prefix + ".so");
   if (!shared)
     return shared.takeError();

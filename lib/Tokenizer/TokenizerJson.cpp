@@ -5,11 +5,13 @@
 
 #include "lib/Support/Fault.h"
 #include "lib/Support/Json.h"
+#include "lib/Tokenizer/ChatFiles.h"
 #include "lib/Tokenizer/SplitPattern.h"
 #include "lib/Tokenizer/Vocabulary.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/Path.h"
 
 #include <optional>
 
@@ -325,12 +327,19 @@ Expected<TokenizerModel> readTokenizerJson(StringRef text, StringRef name, uint3
   return readTokenizer(*root, name, vocabSize);
 }
 
-static Expected<std::vector<uint8_t>> buildBlob(Expected<Json> root, StringRef name, uint32_t vocabSize) {
+static Expected<std::vector<uint8_t>> buildBlob(Expected<Json> root, StringRef name, uint32_t vocabSize,
+                                                StringRef chatFolder = "") {
   if (!root)
     return root.takeError();
   Expected<TokenizerModel> model = readTokenizer(*root, name, vocabSize);
   if (!model)
     return model.takeError();
+  if (!chatFolder.empty()) {
+    Expected<ChatTemplate> chat = readChatTemplate(chatFolder);
+    if (!chat)
+      return chat.takeError();
+    model->chat = std::move(*chat);
+  }
   Expected<std::vector<uint8_t>> blob = writeTokenizerBlob(*model);
   if (!blob)
     return fault(name + ": " + llvm::toString(blob.takeError()));
@@ -338,7 +347,8 @@ static Expected<std::vector<uint8_t>> buildBlob(Expected<Json> root, StringRef n
 }
 
 Expected<std::vector<uint8_t>> buildTokenizerBlob(StringRef path, uint32_t vocabSize) {
-  return buildBlob(parseJsonFile(path), path, vocabSize);
+  StringRef folder = llvm::sys::path::parent_path(path);
+  return buildBlob(parseJsonFile(path), path, vocabSize, folder.empty() ? "." : folder);
 }
 
 Expected<std::vector<uint8_t>> buildTokenizerBlob(StringRef text, StringRef name, uint32_t vocabSize) {

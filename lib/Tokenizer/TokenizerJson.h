@@ -18,7 +18,7 @@ namespace moec {
 ///         every inconsistency; the message is "<name>: <JSON path>: what was expected and what was found".
 llvm::Expected<TokenizerModel> readTokenizerJson(llvm::StringRef text, llvm::StringRef name, uint32_t vocabSize);
 
-/// Reads the file and gives the tables for the runtime.
+/// Reads the file, and the chat template beside it, and gives the tables for the runtime.
 llvm::Expected<std::vector<uint8_t>> buildTokenizerBlob(llvm::StringRef path, uint32_t vocabSize);
 /// The same from the text of a file; `name` stands in messages.
 llvm::Expected<std::vector<uint8_t>> buildTokenizerBlob(llvm::StringRef text, llvm::StringRef name, uint32_t vocabSize);

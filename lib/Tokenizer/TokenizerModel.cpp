@@ -213,6 +213,44 @@ void putAffixes(const TokenizerModel &model, BlobBuilder &builder, moetok_header
     builder.put(id);
 }
 
+/// The longest special token that the end of a message begins with.
+uint32_t stopIdOf(const TokenizerModel &model) {
+  llvm::StringRef end = model.chat.texts[MOERT_CHAT_END];
+  uint32_t best = UINT32_MAX;
+  for (const AddedToken &token : model.added)
+    if (token.special && end.starts_with(model.tokens[token.id]) &&
+        (best == UINT32_MAX || model.tokens[token.id].size() > model.tokens[best].size()))
+      best = token.id;
+  return best;
+}
+
+/// The runtime trusts special tokens by their place in the text as written.
+ChatTemplate usableChat(const TokenizerModel &model) {
+  for (const AddedToken &token : model.added)
+    if (model.chat.isSupported && token.special && token.normalized)
+      return noChatTemplate(
+          "the special token '" + model.tokens[token.id] +
+          "' is looked for in normalized text (\"normalized\" is true), which is not supported in chats");
+  return model.chat;
+}
+
+void putChat(const TokenizerModel &model, const ChatTemplate &chat, BlobBuilder &builder, moetok_header &header) {
+  moetok_text texts[MOERT_CHAT_NUM_TEXTS];
+  for (size_t i = 0; i < MOERT_CHAT_NUM_TEXTS; ++i) {
+    texts[i] = {builder.beginSection(), static_cast<uint32_t>(chat.texts[i].size())};
+    builder.put(llvm::StringRef(chat.texts[i]));
+  }
+  header.chat = builder.beginSection();
+  builder.put(uint32_t{chat.isSupported});
+  builder.put(chat.flags);
+  builder.put(chat.history);
+  builder.put(chat.isSupported ? stopIdOf(model) : UINT32_MAX);
+  for (const moetok_text &text : texts) {
+    builder.put(text.offset);
+    builder.put(text.size);
+  }
+}
+
 /// The header is an array of 32-bit fields behind its magic, so it is written field by field.
 void putHeader(const moetok_header &header, std::vector<uint8_t> &bytes) {
   std::memcpy(bytes.data(), &header, sizeof(header.magic));
@@ -246,12 +284,23 @@ Expected<std::vector<uint8_t>> writeTokenizerBlob(const TokenizerModel &model) {
   putAdded(model, *added, builder, header);
   putWords(model, builder, header);
   putAffixes(model, builder, header);
+  putChat(model, usableChat(model), builder, header);
   builder.bytes.resize(llvm::alignTo(builder.bytes.size(), 8));
   if (builder.bytes.size() > UINT32_MAX)
     return fault("the tokenizer tables need %zu bytes, at most %u are supported", builder.bytes.size(), UINT32_MAX);
   header.total_bytes = static_cast<uint32_t>(builder.bytes.size());
   putHeader(header, builder.bytes);
   return std::move(builder.bytes);
+}
+
+std::optional<uint32_t> chatStopId(llvm::ArrayRef<uint8_t> blob) {
+  if (blob.size() < sizeof(moetok_header))
+    return std::nullopt;
+  uint32_t chat = llvm::support::endian::read32le(blob.data() + offsetof(moetok_header, chat));
+  if (chat > blob.size() || blob.size() - chat < sizeof(moetok_chat))
+    return std::nullopt;
+  uint32_t id = llvm::support::endian::read32le(blob.data() + chat + offsetof(moetok_chat, stop_id));
+  return id == UINT32_MAX ? std::nullopt : std::optional<uint32_t>(id);
 }
 
 } // namespace moec

@@ -5,11 +5,14 @@
 #ifndef LIB_TOKENIZER_TOKENIZERMODEL_H
 #define LIB_TOKENIZER_TOKENIZERMODEL_H
 
+#include "lib/Tokenizer/ChatTemplate.h"
 #include "moert/TokenizerBlob.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +47,7 @@ struct TokenizerModel {
   std::vector<uint32_t> wholeWords; // with ignoreMerges: ids of the vocabulary's words, ascending
   std::vector<uint32_t> prefix;     // ids before a text, where the caller asks for them
   std::vector<uint32_t> suffix;     // ids behind it
+  ChatTemplate chat = noChatTemplate("the checkpoint has no chat template");
 };
 
 /// Checks a model and writes its tables.
@@ -52,6 +56,9 @@ struct TokenizerModel {
 ///         is another text, an empty or repeated added token, a token longer than MOETOK_MAX_TOKEN_BYTES, more than
 ///         4 GiB. Each message continues "<file>: ".
 llvm::Expected<std::vector<uint8_t>> writeTokenizerBlob(const TokenizerModel &model);
+
+/// The special token that ends a message of the chat format in tables that writeTokenizerBlob wrote, if there is one.
+std::optional<uint32_t> chatStopId(llvm::ArrayRef<uint8_t> blob);
 
 } // namespace moec
 #endif

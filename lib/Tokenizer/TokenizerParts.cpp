@@ -92,6 +92,12 @@ Expected<TokenizerModel> makeTokenizerModel(const TokenizerParts &parts) {
   if (parts.addEos)
     if (Error error = addAffix(parts, builder, parts.eosId, "eos", model.suffix))
       return std::move(error);
+  if (parts.chatTemplate) {
+    auto textOf = [&](std::optional<uint32_t> id) { return id && *id < model.tokens.size() ? model.tokens[*id] : ""; };
+    model.chat = recognizeChatTemplate(*parts.chatTemplate, {textOf(parts.bosId), textOf(parts.eosId)});
+  } else {
+    model.chat = noChatTemplate("the file has no tokenizer.chat_template");
+  }
   return model;
 }
 

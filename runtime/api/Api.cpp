@@ -5,6 +5,7 @@
 #include "runtime/base/Checked.h"
 #include "runtime/base/Status.h"
 #include "runtime/session/Session.h"
+#include "runtime/tokenizer/Chat.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -116,6 +117,51 @@ static moert_status detokenize(const moert_model *model, const int32_t *ids, siz
                 static_cast<unsigned long long>(index), model->descriptor->vocab_size - 1);
   }
   return status == MOERT_STATUS_OK ? status : fail(error, status, "cannot detokenize");
+}
+
+static moert_status checkMessages(const moert_message *messages, size_t numMessages, moert_error *error) {
+  if (!messages && numMessages)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "messages is null, expected %llu of them",
+                static_cast<unsigned long long>(numMessages));
+  for (size_t i = 0; i < numMessages; ++i)
+    if (!messages[i].role || (!messages[i].content && messages[i].content_bytes))
+      return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "the role or the content of message %llu is null",
+                  static_cast<unsigned long long>(i));
+  return MOERT_STATUS_OK;
+}
+
+static moert_status chat(const moert_model *model, const moert_message *messages, size_t numMessages,
+                         const moert_chat_options *options, int32_t *ids, size_t capacity, size_t *count,
+                         moert_error *error) {
+  if (moert_status status = checkText(model, nullptr, 0, ids, capacity, count, error))
+    return status;
+  moert_chat_options copy = {};
+  if (options)
+    if (moert_status status = copyOptions(options, offsetof(moert_chat_options, thinking), &copy, sizeof(copy), error))
+      return status;
+  if (copy.thinking > MOERT_THINKING_OFF)
+    return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
+                "options.thinking is %u, expected 0 (as the template), 1 (on) or 2 "
+                "(off)",
+                copy.thinking);
+  if (moert_status status = checkMessages(messages, numMessages, error))
+    return status;
+  const Tokenizer &tokenizer = model->tokenizer;
+  if (!tokenizer.chat()) {
+    moert_chat_span reason = tokenizer.chatText(MOERT_CHAT_REASON);
+    return fail(error, MOERT_STATUS_UNSUPPORTED, "'%s' has no chat format: %.*s", model->descriptor->model_name,
+                static_cast<int>(reason.size), reason.data);
+  }
+  ScratchAllocator allocator = {const_cast<Ledger *>(&model->ledger), allocateScratch, releaseScratch};
+  uint32_t generate = copy.no_answer ? uint32_t{MOERT_CHAT_NUM_TEXTS} : MOERT_CHAT_GENERATE + copy.thinking;
+  ChatProblem problem;
+  moert_status status = chatToIds(tokenizer, messages, numMessages, generate, allocator, ids, capacity, count, problem);
+  if (status == MOERT_STATUS_OK)
+    return status;
+  if (problem.text)
+    return fail(error, status, "message %llu %s", static_cast<unsigned long long>(problem.index), problem.text);
+  return fail(error, status, "no memory in the budget for the text of %llu messages",
+              static_cast<unsigned long long>(numMessages));
 }
 
 //===--- sessions -------------------------------------------------------------------------------------------------===//
@@ -236,7 +282,7 @@ static moert_status trim(moert_model *model, uint32_t level, moert_error *error)
 static const moert_api kApi = {
     MOERT_API_VERSION, sizeof(moert_api), plan,       open,   closeModel, modelInfo, modelPlan, tokenize, detokenize,
     createSession,     destroySession,    prefill,    decode, logits,     sample,    generate,  cancel,   reset,
-    sessionLength,     statistics,        statusName, trim,   rewind};
+    sessionLength,     statistics,        statusName, trim,   rewind,     chat};
 
 } // namespace moert
 

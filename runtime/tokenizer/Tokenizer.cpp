@@ -70,8 +70,13 @@ public:
   size_t count = 0;
 
 private:
-  /// Whether the special token at [begin, end) of the text may be one.
-  bool isTrusted(size_t begin, size_t end) {
+  /// Whether the special token at [begin, end) of the text may be one. Where a part of the text is not trusted, none
+  /// that is looked for in normalized text may, since the ranges are those of the text as written.
+  bool mayBeSpecial(bool inNormalized, size_t begin, size_t end) {
+    if (!allowSpecial || (inNormalized && untrusted.count != 0))
+      return false;
+    if (inNormalized)
+      return true;
     while (nextRange < untrusted.count && untrusted.ranges[nextRange].end <= begin)
       ++nextRange;
     return nextRange == untrusted.count || untrusted.ranges[nextRange].begin >= end;
@@ -129,8 +134,12 @@ bool Tokenizer::Encoder::splitAdded(bool inNormalized, const uint8_t *text, size
     }
     size_t begin = position, end = position + match.length;
     position = end;
-    if ((match.flags & MOETOK_ADDED_SPECIAL) != 0 && !(allowSpecial && (inNormalized || isTrusted(begin, end))))
+    if ((match.flags & MOETOK_ADDED_SPECIAL) != 0 && !mayBeSpecial(inNormalized, begin, end)) {
+      // What reaches into text that is trusted must not hide a token there.
+      if (allowSpecial && untrusted.count != 0)
+        position = begin + 1;
       continue;
+    }
     if ((match.flags & MOETOK_ADDED_SINGLE_WORD) != 0 && touchesWord(text, size, begin, end))
       continue;
     if ((match.flags & MOETOK_ADDED_LSTRIP) != 0)

@@ -48,6 +48,12 @@ public:
   /// The bytes of one token; none for padding ids and ids outside the vocabulary.
   const uint8_t *tokenBytes(int32_t id, uint32_t *sizeBytes) const;
 
+  /// The format of chats, or null and the reason why there is none.
+  const moetok_chat *chat() const { return chatFormat->is_supported ? chatFormat : nullptr; }
+  moert_chat_span chatText(uint32_t index) const {
+    return {reinterpret_cast<const char *>(blob + chatFormat->texts[index].offset), chatFormat->texts[index].size};
+  }
+
   uint32_t maxTokenBytes() const { return header->max_token_bytes; }
   uint32_t vocabSize() const { return header->vocab_size; }
 
@@ -61,6 +67,7 @@ private:
 
   const char *checkSections(uint64_t sizeBytes) const;
   const char *checkContents() const;
+  const char *checkChat(uint64_t sizeBytes) const;
   AddedMatch matchAdded(bool inNormalized, const uint8_t *text, size_t size) const;
   bool hasNormalizedAdded() const { return addedBegin[2 * 257 - 1] != addedBegin[257]; }
   /// The token that `word` is as it stands; false if it is none.
@@ -75,6 +82,7 @@ private:
   const moetok_added *added = nullptr;
   const uint32_t *wordSlots = nullptr;
   const uint32_t *affixes = nullptr;
+  const moetok_chat *chatFormat = nullptr;
   MergeTables tables = {};
 };
 

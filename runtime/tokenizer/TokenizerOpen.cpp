@@ -39,8 +39,21 @@ const char *Tokenizer::checkSections(uint64_t sizeBytes) const {
     return "have a word hash table of wrong size";
   if (!fits(h.affixes, uint64_t{h.num_prefix} + h.num_suffix, 4, sizeBytes))
     return "have prefix and suffix outside the tables";
+  if (!fits(h.chat, 1, sizeof(moetok_chat), sizeBytes))
+    return "have a chat format outside the tables";
   if (h.max_token_bytes > MOETOK_MAX_TOKEN_BYTES)
     return "allow tokens that are too long";
+  return nullptr;
+}
+
+const char *Tokenizer::checkChat(uint64_t sizeBytes) const {
+  constexpr uint32_t kAllFlags = 2 * MOERT_CHAT_HAS_SYSTEM - 1;
+  const moetok_chat &chat = *chatFormat;
+  if (chat.flags > kAllFlags || chat.history > MOERT_CHAT_HISTORY_QWEN35)
+    return "have a chat format of an unknown kind";
+  for (const moetok_text &text : chat.texts)
+    if (!fits(text.offset, text.size, 1, sizeBytes))
+      return "have texts of the chat format outside the tables";
   return nullptr;
 }
 
@@ -102,9 +115,11 @@ const char *Tokenizer::open(const uint8_t *data, uint64_t sizeBytes, uint32_t vo
   added = section<moetok_added>(header->added);
   wordSlots = section<uint32_t>(header->word_slots);
   affixes = section<uint32_t>(header->affixes);
+  chatFormat = section<moetok_chat>(header->chat);
   tables = {section<uint32_t>(header->byte_ids), section<moetok_merge>(header->merges),
             section<uint32_t>(header->merge_slots), header->num_merge_slots - 1};
-  return checkContents();
+  const char *problem = checkChat(sizeBytes);
+  return problem ? problem : checkContents();
 }
 
 } // namespace moert

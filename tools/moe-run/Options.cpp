@@ -133,6 +133,23 @@ bool parseFlag(Flag *flags, size_t numFlags, int argc, char **argv, int *index) 
   return usageError("unknown flag '%s'; moe-run --help lists the flags", argument);
 }
 
+bool checkChat(const Options &options) {
+  if (!options.chat && (options.system || options.think || options.noThink))
+    return usageError("%s needs --chat", options.system ? "--system" : options.think ? "--think" : "--no-think");
+  if (options.think && options.noThink)
+    return usageError("--think and --no-think exclude each other");
+  if (options.chat && (options.ids || options.special))
+    return usageError("--chat and %s exclude each other", options.ids ? "--ids" : "--special");
+  if (!options.converses())
+    return true;
+  const char *other = options.json         ? "--json"
+                      : options.logitsPath ? "--logits"
+                      : options.rewindBy   ? "--rewind-after"
+                      : options.slides()   ? "--on-full slide"
+                                           : nullptr;
+  return !other || usageError("--chat without a prompt is a conversation on the terminal and takes no %s", other);
+}
+
 bool checkCombinations(const Options &options) {
   if (!options.libraryPath)
     return usageError("expects the path of a compiled model, such as moe-run model.so --prompt \"Once upon a time\"");
@@ -151,8 +168,10 @@ bool checkCombinations(const Options &options) {
       return usageError("%s takes no %s", mode, options.logitsPath ? "--logits" : "--max-tokens");
     return (options.benchPrompt | options.benchTokens) != 0 || usageError("-p and -n are both 0: nothing to measure");
   }
-  if (numPrompts == 0)
-    return usageError("expects --prompt TEXT, --prompt-file FILE, --ids 1,2,3, --doctor or --bench");
+  if (!checkChat(options))
+    return false;
+  if (numPrompts == 0 && !options.chat)
+    return usageError("expects --prompt TEXT, --prompt-file FILE, --ids 1,2,3, --chat, --doctor or --bench");
   if (numPrompts > 1)
     return usageError("--prompt, --prompt-file and --ids exclude each other");
   if (options.greedy && (options.hasTemperature || options.hasTopK || options.hasTopP || options.hasMinP))
@@ -265,6 +284,10 @@ bool parseOptions(int argc, char **argv, Options &options) {
       {"--lanes", Kind::Count, &o.lanes, 1, MOERT_MAX_READER_LANES, "a number of reader threads from 1 to 16", nullptr},
       {"--json", Kind::Switch, &o.json, 0, 0, "", nullptr},
       {"--special", Kind::Switch, &o.special, 0, 0, "", nullptr},
+      {"--chat", Kind::Switch, &o.chat, 0, 0, "", nullptr},
+      {"--system", Kind::Text, &o.system, 0, 0, "the text of the system message", nullptr},
+      {"--think", Kind::Switch, &o.think, 0, 0, "", nullptr},
+      {"--no-think", Kind::Switch, &o.noThink, 0, 0, "", nullptr},
       {"--quiet", Kind::Switch, &o.quiet, 0, 0, "", nullptr},
       {"--doctor", Kind::Switch, &o.doctor, 0, 0, "", nullptr},
       {"--bench", Kind::Switch, &o.bench, 0, 0, "", nullptr},
@@ -289,59 +312,66 @@ bool parseOptions(int argc, char **argv, Options &options) {
 }
 
 void printHelp() {
-  fputs("moe-run: runs a compiled model.\n"
-        "\n"
-        "usage: moe-run OUT.so (--prompt TEXT | --prompt-file FILE | --ids 1,2,3 | --doctor | --bench) [flags]\n"
-        "\n"
-        "  --prompt TEXT        the text to continue\n"
-        "  --prompt-file FILE   the same from a file (-: stdin), without a line feed at its end\n"
-        "  --ids LIST           the token ids to continue, separated by commas\n"
-        "  --special            special tokens such as <|im_start|> in the prompt are tokens, not text\n"
-        "  --pack FILE          the weights (default: OUT.moepack beside OUT.so)\n"
-        "  --pack-offset N, --pack-bytes N\n"
-        "                       the weights are that part of FILE, as in an uncompressed entry of an archive\n"
-        "  --max-tokens N       tokens to generate at most (128; 0: until a stop token or the end of the context)\n"
-        "  --greedy             take the most likely token\n"
-        "  --temperature T, --top-k K, --top-p P, --min-p P\n"
-        "                       sampling (default: as the checkpoint recommends)\n"
-        "  --seed S             seed of the sampler (0)\n"
-        "  --memory SIZE        budget: bytes, or KB MB GB (powers of 1000), KiB MiB GiB (of 1024)\n"
-        "                       (default: as compiled)\n"
-        "  --threads auto|N     computing threads, up to 64 (auto: one for each performance core of the process)\n"
-        "  --cpus LIST          CPUs for those threads, such as 0-3,6 (default: any)\n"
-        "  --lock               keeps memory from being swapped; warns where the system refuses\n"
-        "  --experts-used K     reads and computes the K best experts of a token only; changes the text\n"
-        "  --chunk N            tokens of the prompt that are computed at once (default: as compiled)\n"
-        "  --context N          longest text in tokens (default: as compiled)\n"
-        "  --window N           a token sees the last N positions only (default: as compiled)\n"
-        "  --sinks N            with a window: the first N positions are always seen (default: as compiled)\n"
-        "  --on-full stop|slide when the context is full: end (stop), or drop tokens between the first ones and the\n"
-        "                       latest half, feed those again and go on\n"
-        "  --keep N             first tokens that slide keeps (4)\n"
-        "  --state-checkpoints N\n"
-        "                       copies of a recurrent state to go back to (2); other models need none\n"
-        "  --rewind-after N, --rewind-by M\n"
-        "                       once N tokens were generated, goes back M of them and on from there\n"
-        "                       (shows that this changes nothing)\n"
-        "  --lanes N            threads that read the weights (2)\n"
-        "  --logits FILE.npy    writes the logits of every token fed, float32 [tokens, vocabulary]\n"
-        "  --json               prints one JSON object instead of the text\n"
-        "  --doctor             checks this machine against the model, loads nothing; also --memory, --json\n"
-        "  --bench              measures tokens/s of prefill and decode with random tokens; also -p N (prompt, 512),\n"
-        "                       -n N (generated, 128), -d N (tokens before, 0), -r N (repetitions, 5)\n"
-        "  --quiet              prints no counters\n"
-        "\n"
-        "The generated text goes to stdout, everything else to stderr.\n"
-        "Exit code: 0 right, 1 the input or the machine is at fault, 2 wrong usage, 3 ran but was cut off (Ctrl-C\n"
-        "or SIGTERM; a second one ends the program at once); --doctor: 0 all is well, 1 it cannot run, 3 it runs with\n"
-        "warnings.\n"
-        "\n"
-        "examples:\n"
-        "  moe-run demo.so --prompt \"It was a dark and stormy night\" --max-tokens 64\n"
-        "  moe-run demo.so --prompt \"The door\" --greedy --memory 6MB --json\n"
-        "  moe-run demo.so --special --prompt '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n'\n"
-        "  qemu-aarch64 -L /usr/aarch64-linux-gnu build/bin/aarch64/moe-run demo.arm64.so --prompt \"The door\"\n",
-        stdout);
+  fputs(
+      "moe-run: runs a compiled model.\n"
+      "\n"
+      "usage: moe-run OUT.so (--prompt TEXT | --prompt-file FILE | --ids 1,2,3 | --chat | --doctor | --bench) [flags]\n"
+      "\n"
+      "  --prompt TEXT        the text to continue\n"
+      "  --prompt-file FILE   the same from a file (-: stdin), without a line feed at its end\n"
+      "  --ids LIST           the token ids to continue, separated by commas\n"
+      "  --special            special tokens such as <|im_start|> in the prompt are tokens, not text, and none is\n"
+      "                       put before it\n"
+      "  --chat               the prompt is a user's message, written as the checkpoint's chat template does; without\n"
+      "                       a prompt a conversation: each line of stdin is a message\n"
+      "  --system TEXT        with --chat: the system message (default: the template's)\n"
+      "  --think, --no-think  with --chat: the answer begins with thinking, or not (default: as the template)\n"
+      "  --pack FILE          the weights (default: OUT.moepack beside OUT.so)\n"
+      "  --pack-offset N, --pack-bytes N\n"
+      "                       the weights are that part of FILE, as in an uncompressed entry of an archive\n"
+      "  --max-tokens N       tokens to generate at most (128; 0: until a stop token or the end of the context)\n"
+      "  --greedy             take the most likely token\n"
+      "  --temperature T, --top-k K, --top-p P, --min-p P\n"
+      "                       sampling (default: as the checkpoint recommends)\n"
+      "  --seed S             seed of the sampler (0)\n"
+      "  --memory SIZE        budget: bytes, or KB MB GB (powers of 1000), KiB MiB GiB (of 1024)\n"
+      "                       (default: as compiled)\n"
+      "  --threads auto|N     computing threads, up to 64 (auto: one for each performance core of the process)\n"
+      "  --cpus LIST          CPUs for those threads, such as 0-3,6 (default: any)\n"
+      "  --lock               keeps memory from being swapped; warns where the system refuses\n"
+      "  --experts-used K     reads and computes the K best experts of a token only; changes the text\n"
+      "  --chunk N            tokens of the prompt that are computed at once (default: as compiled)\n"
+      "  --context N          longest text in tokens (default: as compiled)\n"
+      "  --window N           a token sees the last N positions only (default: as compiled)\n"
+      "  --sinks N            with a window: the first N positions are always seen (default: as compiled)\n"
+      "  --on-full stop|slide when the context is full: end (stop), or drop tokens between the first ones and the\n"
+      "                       latest half, feed those again and go on\n"
+      "  --keep N             first tokens that slide keeps (4)\n"
+      "  --state-checkpoints N\n"
+      "                       copies of a recurrent state to go back to (2); other models need none\n"
+      "  --rewind-after N, --rewind-by M\n"
+      "                       once N tokens were generated, goes back M of them and on from there\n"
+      "                       (shows that this changes nothing)\n"
+      "  --lanes N            threads that read the weights (2)\n"
+      "  --logits FILE.npy    writes the logits of every token fed, float32 [tokens, vocabulary]\n"
+      "  --json               prints one JSON object instead of the text\n"
+      "  --doctor             checks this machine against the model, loads nothing; also --memory, --json\n"
+      "  --bench              measures tokens/s of prefill and decode with random tokens; also -p N (prompt, 512),\n"
+      "                       -n N (generated, 128), -d N (tokens before, 0), -r N (repetitions, 5)\n"
+      "  --quiet              prints no counters\n"
+      "\n"
+      "The generated text goes to stdout, everything else to stderr.\n"
+      "Exit code: 0 right, 1 the input or the machine is at fault, 2 wrong usage, 3 ran but was cut off (Ctrl-C\n"
+      "or SIGTERM; a second one ends the program at once); --doctor: 0 all is well, 1 it cannot run, 3 it runs with\n"
+      "warnings.\n"
+      "\n"
+      "examples:\n"
+      "  moe-run demo.so --prompt \"It was a dark and stormy night\" --max-tokens 64\n"
+      "  moe-run demo.so --prompt \"The door\" --greedy --memory 6MB --json\n"
+      "  moe-run demo.so --chat --prompt \"Who are you?\"\n"
+      "  moe-run demo.so --special --prompt '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n'\n"
+      "  qemu-aarch64 -L /usr/aarch64-linux-gnu build/bin/aarch64/moe-run demo.arm64.so --prompt \"The door\"\n",
+      stdout);
 }
 
 } // namespace moerun

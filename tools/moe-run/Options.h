@@ -21,6 +21,7 @@ struct Options {
   const char *logitsPath = nullptr;
   const char *cpus = nullptr;
   const char *onFull = nullptr;
+  const char *system = nullptr;
   uint64_t maxTokens = 128;
   uint64_t seed = 0;
   uint64_t topK = 0;
@@ -55,6 +56,9 @@ struct Options {
   bool greedy = false;
   bool json = false;
   bool special = false;
+  bool chat = false;
+  bool think = false;
+  bool noThink = false;
   bool quiet = false;
   bool help = false;
   bool doctor = false;
@@ -68,6 +72,8 @@ struct Options {
   bool hasBenchTokens = false;
   bool hasBenchOther = false;
   bool slides() const;
+  /// --chat without a prompt.
+  bool converses() const { return chat && !prompt && !promptFile; }
   /// The command line, for messages that repeat it.
   int numArguments = 0;
   char **arguments = nullptr;

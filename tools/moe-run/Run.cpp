@@ -3,6 +3,7 @@
 /// The run itself: open, tokenize, generate, report.
 #include "tools/moe-run/Run.h"
 
+#include "tools/moe-run/Chat.h"
 #include "tools/moe-run/Interrupt.h"
 #include "tools/moe-run/Library.h"
 #include "tools/moe-run/LogitsFile.h"
@@ -44,7 +45,6 @@ private:
     exitCode = kExitUsage;
     return false;
   }
-  moert_sampler_options sampler() const;
 
   static int32_t onText(void *user, const char *text, size_t sizeBytes, int32_t id);
   static int32_t onLogits(void *user, uint64_t position, const float *logits, uint32_t vocabSize);
@@ -93,8 +93,15 @@ bool Runner::open() {
 bool Runner::tokenizePrompt() {
   const char *text = options.prompt ? options.prompt : promptText.data();
   size_t sizeBytes = options.prompt ? strlen(text) : promptText.size(), count = 0;
-  uint32_t flags = options.special ? MOERT_TOKENIZE_ALLOW_SPECIAL : 0;
+  // Who writes special tokens out writes all of them.
+  uint32_t flags = options.special ? MOERT_TOKENIZE_ALLOW_SPECIAL : MOERT_TOKENIZE_ADD_SPECIAL;
   Array<int32_t> &ids = result.promptIds;
+  if (options.chat) {
+    const char *system = options.system ? options.system : "";
+    const moert_message messages[2] = {{"system", system, strlen(system)}, {"user", text, sizeBytes}};
+    bool hasSystem = options.system != nullptr;
+    return chatIds(*api, model, options, messages + !hasSystem, 1 + hasSystem, ids);
+  }
   moert_error error = {};
   // No text has more tokens than three times its bytes: normalization at most triples it. Ask for the number instead.
   if (api->tokenize(model, text, sizeBytes, flags, nullptr, 0, &count, &error) != MOERT_STATUS_OK)
@@ -163,19 +170,6 @@ bool Runner::readPrompt() {
   return true;
 }
 
-moert_sampler_options Runner::sampler() const {
-  moert_sampler_options sampler = {};
-  sampler.seed = options.seed;
-  sampler.top_p = 1.0f;
-  if (options.greedy)
-    return sampler;
-  sampler.temperature = options.hasTemperature ? static_cast<float>(options.temperature) : info.temperature;
-  sampler.top_p = options.hasTopP ? static_cast<float>(options.topP) : info.top_p;
-  sampler.min_p = static_cast<float>(options.minP);
-  sampler.top_k = options.hasTopK ? static_cast<int32_t>(options.topK) : info.default_top_k;
-  return sampler;
-}
-
 int32_t Runner::onText(void *user, const char *text, size_t sizeBytes, int32_t id) {
   static_cast<void>(id);
   Runner &self = *static_cast<Runner *>(user);
@@ -204,7 +198,7 @@ moert_status Runner::generatePart(const int32_t *ids, size_t count, uint64_t max
   generate.struct_bytes = sizeof(generate);
   generate.max_tokens = static_cast<uint32_t>(maxTokens);
   generate.chunk = static_cast<uint32_t>(options.chunk);
-  generate.sampler = sampler();
+  generate.sampler = samplerOf(options, info);
   generate.on_text = isShown ? onText : nullptr;
   generate.on_logits = options.logitsPath ? onLogits : nullptr;
   generate.user = this;

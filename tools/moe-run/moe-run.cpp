@@ -3,6 +3,7 @@
 /// Runs a compiled model: loads OUT.so and its pack, continues a prompt, prints the text. Uses nothing of the
 /// project but the C API, as any app would; only --doctor looks into files and tables. Main source: docs/moe-run.md.
 #include "tools/moe-run/Bench.h"
+#include "tools/moe-run/Chat.h"
 #include "tools/moe-run/Doctor.h"
 #include "tools/moe-run/Options.h"
 #include "tools/moe-run/Run.h"
@@ -17,5 +18,7 @@ int main(int argc, char **argv) {
   }
   if (options.doctor)
     return moerun::examine(options);
-  return options.bench ? moerun::measure(options) : moerun::run(options);
+  if (options.bench)
+    return moerun::measure(options);
+  return options.converses() ? moerun::converse(options) : moerun::run(options);
 }
