@@ -38,6 +38,15 @@ void checkNulls(const moert_api *api, const Opened &run) {
   CHECK(api->tokenize(run.model, "a", 1, 0, nullptr, 1, &count, &e) == kInvalid);
   CHECK(api->tokenize(run.model, "a", 1, 0, &id, 1, nullptr, &e) == kInvalid);
   CHECK(api->detokenize(run.model, nullptr, 1, nullptr, 0, &count, &e) == kInvalid);
+  moert_message message = {"user", "a", 1}, noRole = {nullptr, "a", 1}, noContent = {"user", nullptr, 1};
+  moert_chat_options chat = {sizeof(chat), 3, 0};
+  CHECK(api->chat(nullptr, &message, 1, nullptr, &id, 1, &count, &e) == kInvalid);
+  CHECK(api->chat(run.model, nullptr, 1, nullptr, &id, 1, &count, &e) == kInvalid);
+  CHECK(api->chat(run.model, nullptr, 0, nullptr, &id, 1, &count, &e) == kInvalid);
+  CHECK(api->chat(run.model, &noRole, 1, nullptr, &id, 1, &count, &e) == kInvalid);
+  CHECK(api->chat(run.model, &noContent, 1, nullptr, &id, 1, &count, &e) == kInvalid);
+  CHECK(api->chat(run.model, &message, 1, &chat, &id, 1, &count, &e) == kInvalid);
+  CHECK(api->chat(run.model, &message, 1, nullptr, &id, 1, nullptr, &e) == kInvalid);
   CHECK(api->session_create(nullptr, &session, &e) == kInvalid);
   CHECK(api->session_create(run.model, nullptr, &e) == kInvalid);
   api->session_destroy(nullptr);

@@ -121,3 +121,44 @@ TEST(Detokenize, RefusesIdsOutsideTheVocabulary) {
     EXPECT_EQ(size, 1u);
   }
 }
+
+/// The small tokenizer with flags set on "<t>" (261).
+static OpenedTokenizer openFlagged(const std::string &flags) {
+  std::string json = replaced(smallTokenizerJson(), R"("content": "<t>", "special": false, "normalized": false)",
+                              R"("content": "<t>", "special": false, )" + flags);
+  TokenizerModel model = llvm::cantFail(readTokenizerJson(json, "small", kSmallVocabSize));
+  return OpenedTokenizer(llvm::cantFail(writeTokenizerBlob(model)), kSmallVocabSize);
+}
+
+TEST(Tokenize, StripsWhiteSpaceAroundAddedTokens) {
+  OpenedTokenizer both = openFlagged(R"("lstrip": true, "rstrip": true)");
+  EXPECT_EQ(both.tokenize("x \n\u3000<t>\t y"), (std::vector<int32_t>{'x', 261, 'y'}));
+  EXPECT_EQ(both.tokenize("  <t> <t>  "), (std::vector<int32_t>{261, 261}));
+  OpenedTokenizer left = openFlagged(R"("lstrip": true)");
+  EXPECT_EQ(left.tokenize(" <t> "), (std::vector<int32_t>{261, ' '}));
+}
+
+TEST(Tokenize, TakesASingleWordOnly) {
+  OpenedTokenizer single = openFlagged(R"("single_word": true)");
+  EXPECT_EQ(single.tokenize("<t>"), (std::vector<int32_t>{261}));
+  EXPECT_EQ(single.tokenize("-<t>!"), (std::vector<int32_t>{'-', 261, '!'}));
+  for (const char *text : {"a<t>", "<t>1", "_<t>", "\u00e9<t>", "<t>\u0301"})
+    EXPECT_EQ(single.detokenize(single.tokenize(text)), text);
+  EXPECT_EQ(single.tokenize("q<t>"), (std::vector<int32_t>{'q', '<', 't', '>'}));
+}
+
+TEST(Tokenize, FindsNormalizedTokensInNormalizedText) {
+  // The mark composes with the bracket, so there is no "<t>" in the normalized text.
+  OpenedTokenizer normalized = openFlagged(R"("normalized": true)");
+  EXPECT_EQ(normalized.tokenize("<t>\u0338x").front(), '<');
+  EXPECT_EQ(openSmallTokenizer().tokenize("<t>\u0338x").front(), 261);
+  EXPECT_EQ(normalized.tokenize("<t>x"), (std::vector<int32_t>{261, 'x'}));
+}
+
+TEST(Tokenize, KeepsWhatIsNoUtf8) {
+  OpenedTokenizer tokenizer = openSmallTokenizer();
+  // A byte that begins nothing, a cut code point, an overlong form, a surrogate, a code point beyond the last.
+  for (const std::string &text : {std::string("\xFF"), std::string("a\xE4\xB8"), std::string("\xC0\xAF b"),
+                                  std::string("\xED\xA0\x80"), std::string("\xF4\x90\x80\x80 12\xFE\xFF ab")})
+    EXPECT_EQ(tokenizer.detokenize(tokenizer.tokenize(text)), text);
+}
