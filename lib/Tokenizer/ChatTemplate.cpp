@@ -271,7 +271,7 @@ ChatTemplate noChatTemplate(const Twine &reason) {
 }
 
 ChatTemplate recognizeChatTemplate(StringRef text, const ChatTokens &tokens) {
-  constexpr size_t kMostBytes = 1 << 20;
+  constexpr size_t kMostBytes = 256 << 10;
   if (text.size() > kMostBytes)
     return noChatTemplate("the template has " + Twine(text.size()) + " bytes, at most " + Twine(kMostBytes) +
                           " are supported");

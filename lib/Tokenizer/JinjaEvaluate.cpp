@@ -111,7 +111,8 @@ std::string textOf(const Value &value) {
 namespace {
 
 /// Far above what a template takes for a short conversation.
-constexpr unsigned kMostSteps = 500000, kMostDepth = 200;
+constexpr size_t kMostSteps = 50000;
+constexpr unsigned kMostDepth = 200;
 constexpr size_t kMostText = 1u << 20;
 
 class Evaluator {
@@ -160,7 +161,8 @@ private:
 
   std::vector<std::map<std::string, Value, std::less<>>> scopes;
   std::string output, failure;
-  unsigned steps = 0, depth = 0;
+  size_t steps = 0; // texts and lists count by their length
+  unsigned depth = 0;
 };
 
 //===--- statements -----------------------------------------------------------------------------------------------===//
@@ -539,6 +541,7 @@ Value Evaluator::evaluate(const Node &node) {
   ++depth;
   Value value = evaluateInner(node);
   --depth;
+  steps += value.text.size() / 64 + (value.list ? value.list->size() / 8 : 0);
   return value;
 }
 

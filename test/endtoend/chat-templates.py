@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s
-"""Templates of each kind are recognized, and the format gives the texts and refusals of jinja2 on 2,000 conversations."""
+"""Templates of each kind are recognized; the format gives the texts and refusals of jinja2 on 2,000 conversations."""
 import json
 import os
 

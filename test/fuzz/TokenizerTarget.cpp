@@ -4,7 +4,7 @@
 #include "test/fuzz/Targets.h"
 
 #include "lib/Tokenizer/TokenizerJson.h"
-#include "runtime/tokenizer/Tokenizer.h"
+#include "runtime/tokenizer/Chat.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -35,6 +35,12 @@ void useTokenizer(const moert::Tokenizer &tokenizer, llvm::StringRef text, bool 
     std::string decoded(sizeBytes, '\0');
     tokenizer.detokenize(ids.data(), ids.size(), decoded.data(), decoded.size(), &sizeBytes);
     expect(!isExact || decoded == text, "the ids of a text decode to another text");
+  }
+  if (tokenizer.chat()) {
+    const moert_message messages[] = {{"system", text.data(), text.size()}, {"user", text.data(), text.size()}};
+    moert::ChatProblem problem;
+    size_t count = 0;
+    moert::chatToIds(tokenizer, messages, 2, MOERT_CHAT_GENERATE, allocator, nullptr, 0, &count, problem);
   }
   for (int32_t id : {-1, 0, 255, 256, 319, 320, INT32_MAX, INT32_MIN}) {
     size_t sizeBytes = 0;
@@ -68,6 +74,11 @@ void fuzzTokenizer(Bytes input) {
     moert::Tokenizer tokenizer;
     if (!tables.open(tokenizer))
       useTokenizer(tokenizer, "ab  a'll\n\xC3\xA9<s>\xFF 12", false);
+    return;
+  }
+  if (json.starts_with("{%") || json.starts_with("{{") || json.starts_with("{#")) {
+    ChatTemplate chat = recognizeChatTemplate(json, {"<s>", "<t>"});
+    expect(chat.isSupported || !chat.texts[MOERT_CHAT_REASON].empty(), "a template is refused without a reason");
     return;
   }
   llvm::Expected<TokenizerModel> model = readTokenizerJson(json, "tokenizer.json", kVocabSize);

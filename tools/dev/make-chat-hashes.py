@@ -3,8 +3,8 @@
 """Writes test/data/chat/hashes.json: what jinja2, set up as in Hugging Face's apply_chat_template, makes of the
 conversations of test/tools/chatconversations.py, one hash for each 100 of them.
 
-Needs the Python package `jinja2` (the committed file: 3.1.6) and, for public templates, what scripts/fetch-tokenizers.sh
-fetches. Usage: make-chat-hashes.py [NAME=tokenizer_config.json ...]
+Needs the Python package `jinja2` (the committed file: 3.1.6) and, for public templates, what
+scripts/fetch-tokenizers.sh fetches. Usage: make-chat-hashes.py [NAME=tokenizer_config.json ...]
 """
 import glob
 import json

@@ -61,6 +61,12 @@ def write_simple_seeds():
         "rope_scaling": None, "mlp_only_layers": [], "decoder_sparse_step": 1, "use_sliding_window": False,
         "attention_bias": False, "hidden_act": "silu", "eos_token_id": [260, 1]}) + "\0" + compact({"top_k": None}))
     write("tokenizer", "plain", compact(tokenizer()) + "\0abc  ab<s><t> it's\n\n1234 \u00e9\u4e2d")
+    for path in sorted(glob.glob(os.path.join(ROOT, "test", "data", "chat", "*.jinja"))):
+        with open(path, encoding="utf-8") as file:
+            write("tokenizer", "chat-" + os.path.basename(path)[:-6], file.read())
+    smollm = tokenizer() | {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+        {"type": "Digits", "individual_digits": True}, {"type": "ByteLevel", "add_prefix_space": False}]}}
+    write("tokenizer", "smollm", compact(smollm) + "\0abc 12 it's  \n\n x1")
     write("tokenizer", "nfc", compact(tokenizer({"type": "NFC"})) + "\0abc e\u0301 \u1100\u1161 <t>")
 
 

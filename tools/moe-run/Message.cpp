@@ -28,8 +28,8 @@ bool usageError(const char *format, ...) {
   va_start(arguments, format);
   printMessage(format, arguments);
   va_end(arguments);
-  fputs("usage: moe-run OUT.so (--prompt TEXT | --prompt-file FILE | --ids 1,2,3 | --chat | --doctor | --bench) [flags]; --help "
-        "explains them\n",
+  fputs("usage: moe-run OUT.so (--prompt TEXT | --prompt-file FILE | --ids 1,2,3 | --chat | --doctor | --bench) "
+        "[flags]; --help explains them\n",
         stderr);
   return false;
 }

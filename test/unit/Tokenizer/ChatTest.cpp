@@ -54,6 +54,13 @@ TEST(ChatTemplate, SaysWhyThereIsNone) {
   EXPECT_TRUE(has(reasonOf("{% for m in messages %}"), "expected 'endfor' before the end"));
   EXPECT_TRUE(has(reasonOf("{{ 'a"), "line 1: expected the end of '{{'"));
   EXPECT_TRUE(has(reasonOf("{% for i in range(900000) %}{{ i }}{% endfor %}"), "in a way that is not known"));
+  std::string endless =
+      "{% for i in range(40000) %}{% for j in range(40000) %}{% set x = t ~ t %}{% endfor %}{% endfor %}";
+  EXPECT_TRUE(has(reasonOf(endless), "it takes too many steps"));
+  std::string chain = "{{ t";
+  for (int i = 0; i < 20000; ++i)
+    chain += ".x";
+  EXPECT_TRUE(has(reasonOf(chain + " }}"), "the template cannot be read"));
   EXPECT_TRUE(has(reasonOf("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}"), "too deeply"));
   EXPECT_TRUE(has(reasonOf(std::string(5000, '[').insert(0, "{{ ")), "the template cannot be read"));
   EXPECT_TRUE(has(reasonOf("{{ " + std::string(5000, '(') + " }}"), "expected an expression"));
