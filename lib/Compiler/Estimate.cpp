@@ -179,13 +179,18 @@ void Estimator::addSpeed() {
 
 void Estimator::addAssumptions() {
   auto add = [&](const llvm::Twine &text) { result.assumptions.push_back(text.str()); };
-  add("routing is uniform and independent in every layer and token; expert slots are least recently used, so a use "
-      "hits with the share of experts that have a slot, and never with fewer slots than one token uses");
+  bool hasExperts = result.traffic.numRecords != 0;
+  if (hasExperts)
+    add("routing is uniform and independent in every layer and token; expert slots are least recently used, so a use "
+        "hits with the share of experts that have a slot, and never with fewer slots than one token uses");
   bool isWindow = result.position < result.context / 2;
   add("a token sees " + llvm::Twine(result.position) + " positions of the KV cache, " +
       (isWindow ? "the window and its sinks" : "half of the context"));
   add("a token reads every resident weight once; activations stay in the processor's caches");
-  add("an expert that misses is read from flash whole, written to memory and read again; nothing is read ahead");
+  if (result.traffic.stateBytes)
+    add("a token reads and writes its recurrent states once, " + formatSize(result.traffic.stateBytes));
+  if (hasExperts)
+    add("an expert that misses is read from flash whole, written to memory and read again; nothing is read ahead");
   add("code and constants of the .so have " + formatSize(kAssumedCodeBytes) + " besides the tokenizer's tables");
 }
 
@@ -246,6 +251,7 @@ llvm::Error Estimator::run(ModuleOp module) {
   traffic.numSlots = result.plan.num_slots;
   // A block has 64 positions of all layers.
   traffic.kvBytes = result.position * integerOf(module, "rt.plan", "kv_block_bytes") / 64;
+  traffic.stateBytes = integerOf(module, "rt.plan", "state_bytes");
   addAssumptions();
   if (llvm::Error error = addBandwidths(module))
     return error;

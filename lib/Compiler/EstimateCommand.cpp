@@ -92,6 +92,7 @@ std::string formatEstimate(const Estimate &e) {
   const std::pair<const char *, uint64_t> memory[] = {{"resident weights", e.plan.resident_bytes},
                                                       {"experts", e.plan.num_experts * e.plan.slot_bytes},
                                                       {"KV cache", e.plan.kv_bytes},
+                                                      {"recurrent state", e.plan.state_bytes},
                                                       {"arena", e.plan.arena_bytes},
                                                       {"code", e.plan.code_bytes},
                                                       {"overhead", e.plan.overhead_bytes},
@@ -99,13 +100,18 @@ std::string formatEstimate(const Estimate &e) {
                                                       {"minimum", e.plan.min_bytes}};
   for (auto [name, bytes] : memory)
     line(name, formatSize(bytes)).get() << "\n";
-  line("budget", formatSize(e.plan.budget_bytes)).get()
-      << "  " << e.plan.num_slots << " of " << e.plan.num_experts << " experts of " << formatSize(e.plan.slot_bytes)
-      << llvm::format(" resident (%.1f %%)\n", 100 * residentShare(e.plan));
+  auto &budget = line("budget", formatSize(e.plan.budget_bytes)).get();
+  if (e.plan.num_experts)
+    budget << "  " << e.plan.num_slots << " of " << e.plan.num_experts << " experts of "
+           << formatSize(e.plan.slot_bytes) << llvm::format(" resident (%.1f %%)", 100 * residentShare(e.plan));
+  stream << "\n";
   stream << "a decoded token, estimated\n";
   line("from memory", formatSize(rounded(e.cost.dramBytes))).get() << "\n";
-  line("from flash", formatSize(rounded(e.cost.flashBytes))).get() << llvm::format(
-      "  %.1f of %u experts missed\n", e.cost.missesPerToken, static_cast<unsigned>(e.traffic.usesPerToken));
+  auto &flash = line("from flash", formatSize(rounded(e.cost.flashBytes))).get();
+  if (e.plan.num_experts)
+    flash << llvm::format("  %.1f of %u experts missed", e.cost.missesPerToken,
+                          static_cast<unsigned>(e.traffic.usesPerToken));
+  stream << "\n";
   if (e.tokensPerSecond)
     stream << llvm::format("  %.1f tokens/s; %.1f if reading from flash costs no time beside computing\n",
                            *e.tokensPerSecond, *e.tokensPerSecondOverlapped);

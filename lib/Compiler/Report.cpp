@@ -150,7 +150,7 @@ static void formatPrecision(const JsonObject &report, llvm::raw_ostream &stream)
     const Json *value = object.find(key);
     return value ? value->asUint64().value_or(0) : 0;
   };
-  if (const Json *padding = report.find("padding"); padding && padding->asObject())
+  if (const Json *padding = report.find("padding"); padding && padding->asObject() && count(report, "expert_records"))
     stream << "padding of expert records to pages " << formatSize(count(*padding->asObject(), "record_bytes"))
            << ", of page slots to the largest record " << formatSize(count(*padding->asObject(), "slot_bytes")) << "\n";
   const Json *entries = report.find("precision");
@@ -197,8 +197,11 @@ llvm::Expected<std::string> formatReport(llvm::StringRef json) {
   stream << "  " << llvm::left_justify("minimum", 10) << llvm::right_justify(size(report->find("min_bytes")), 12)
          << "\n";
   stream << "  " << llvm::left_justify("default", 10)
-         << llvm::right_justify(size(report->find("default_budget_bytes")), 12) << " (" << show("page_slots") << " of "
-         << show("expert_records") << " expert records of " << size(report->find("expert_record_bytes")) << ")\n";
+         << llvm::right_justify(size(report->find("default_budget_bytes")), 12);
+  if (show("expert_records") != "0")
+    stream << " (" << show("page_slots") << " of " << show("expert_records") << " expert records of "
+           << size(report->find("expert_record_bytes")) << ")";
+  stream << "\n";
   stream << "pack " << size(report->find("pack_bytes")) << ", joins per decoded token " << show("joins_per_token")
          << "\n";
   formatPrecision(*report, stream);

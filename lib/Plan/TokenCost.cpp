@@ -16,7 +16,7 @@ TokenCost costOfToken(const TokenTraffic &traffic) {
   double missBytes = cost.missesPerToken * double(traffic.recordBytes);
   cost.flashBytes = missBytes + double(traffic.rowBytes);
   cost.dramBytes = double(traffic.residentBytes) + double(traffic.usesPerToken) * double(traffic.expertBytes) +
-                   double(traffic.kvBytes) + double(traffic.rowBytes) + missBytes;
+                   double(traffic.kvBytes) + 2 * double(traffic.stateBytes) + double(traffic.rowBytes) + missBytes;
   return cost;
 }
 

@@ -16,6 +16,7 @@ struct TokenTraffic {
   uint64_t recordBytes = 0;   ///< of one expert's record, what a miss reads
   uint64_t rowBytes = 0;      ///< of the streamed rows that a token reads
   uint64_t kvBytes = 0;       ///< of the cache, read at the assumed position
+  uint64_t stateBytes = 0;    ///< of recurrent states, read and written
   uint64_t numRecords = 0, numSlots = 0;
   uint64_t usesPerToken = 0; ///< experts that a token uses, over all layers
 };

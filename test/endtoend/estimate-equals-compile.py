@@ -35,3 +35,9 @@ seconds = half["dram_bytes_per_token"] / 10e9 + half["flash_bytes_per_token"] / 
 check(abs(half["tokens_per_s"] * seconds - 1) < 1e-3, f"{half}")
 text = moec("estimate", "qwen3-30b-a3b", "--target", "arm64", "--quant", "int4", "--context", 4096).out
 check("30532122624 weights" in text and "every number is estimated" in text, text)
+# Counts as published: 34.7 B and 2.9 B; 79.7 B.
+for model, weights, active in (("qwen3.6-35b-a3b", 34_660_610_688, 2_946_429_568),
+                               ("qwen3-next-80b-a3b", 79_674_391_296, 3_563_764_480)):
+    guess = moec("estimate", model, "--target", "arm64-i8mm", "--quant", "int4", "--context", 4096, "--json").json()
+    check((guess["weights"], guess["active_weights"]) == (weights, active), f"{model}: {guess}")
+    check(guess["bytes_by_class"]["state"] > 60 << 20, f"{model} keeps its state in f32: {guess}")

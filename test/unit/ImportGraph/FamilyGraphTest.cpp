@@ -155,20 +155,21 @@ TEST_F(FamilyGraphTest, PartsOfTensorsArePieces) {
   EXPECT_EQ(sourceOf(*next, "layers.0.delta.a"), delta + "in_proj_ba.weight:a 16 48");
 }
 
-TEST_F(FamilyGraphTest, FlagshipHasItsPublishedCounts) {
-  const EmbeddedText *config =
-      std::find_if(kBuiltInConfigs, kBuiltInConfigs + kNumBuiltInConfigs,
-                   [](const EmbeddedText &text) { return StringRef(text.name) == "qwen3.6-35b-a3b"; });
-  auto module = build(std::string(config->text));
-  ASSERT_TRUE(module);
-  int64_t total = 0, routed = 0;
-  for (auto weight : module->getOps<moe::WeightOp>()) {
-    int64_t count = weight.getTensorType().getNumElements();
-    total += count;
-    routed += weight.getTensorType().getRank() == 3 ? count : 0;
-  }
-  EXPECT_EQ(total, 34'660'610'688);
-  EXPECT_EQ(routed, 32'212'254'720);
+TEST_F(FamilyGraphTest, BuiltInModelsHaveTheirPublishedCounts) {
+  auto countsOf = [&](StringRef name) {
+    const EmbeddedText *config = std::find_if(kBuiltInConfigs, kBuiltInConfigs + kNumBuiltInConfigs,
+                                              [&](const EmbeddedText &text) { return name == text.name; });
+    auto module = build(std::string(config->text));
+    std::pair<int64_t, int64_t> counts; // all, routed
+    for (auto weight : module->getOps<moe::WeightOp>()) {
+      int64_t count = weight.getTensorType().getNumElements();
+      counts.first += count;
+      counts.second += weight.getTensorType().getRank() == 3 ? count : 0;
+    }
+    return counts;
+  };
+  EXPECT_EQ(countsOf("qwen3.6-35b-a3b"), std::pair(int64_t(34'660'610'688), int64_t(32'212'254'720)));
+  EXPECT_EQ(countsOf("qwen3-next-80b-a3b").first, 79'674'391'296); // cited: the parameters of Qwen3-Coder-Next
 }
 
 } // namespace
