@@ -30,7 +30,8 @@ def Moe_CacheType : Moe_Type<"Cache", "cache"> {
 def Moe_StateType : Moe_Type<"State", "state"> {
   let summary = "recurrent state of one layer";
   let description = [{
-    A state that each token replaces (convolution inputs, delta-rule memory). Linear, like a cache.
+    A state that each token replaces (convolution inputs, delta-rule memory): zeros before the first token, at most 2^40
+    values. Linear, like a cache.
 
     Example: `!moe.state<shape = [32, 128, 128], elem = f32>`
   }];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Canonical forms keep no result that nobody reads.
+// Canonical forms keep no result that nobody reads, and no operation without a read result.
 // RUN: %moe-opt %s --canonicalize | FileCheck %s
 
 // CHECK-LABEL: func.func @codes_unused
@@ -42,4 +42,15 @@ func.func @biases_follow_their_products(%x : tensor<?x64xf32>, %w : tensor<8x64x
   %z:2 = moe.multi_linear %x, %w, %w biases(%a, %b : tensor<8xf32>, tensor<8xf32>)
     : tensor<?x64xf32>, tensor<8x64xf32>, tensor<8x64xf32> -> tensor<?x8xf32>, tensor<?x8xf32>
   return %y#0, %y#2, %z#1 : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>
+}
+
+// A step whose output nobody reads stays for its state; without readers of either it goes.
+// CHECK-LABEL: func.func @states_are_results
+// CHECK: moe.causal_conv1d %arg0, %arg1, %arg2
+// CHECK-NOT: moe.causal_conv1d
+func.func @states_are_results(%x : tensor<?x4xf32>, %w : tensor<4x2xf32>, %s : !moe.state<shape = [1, 4], elem = f32>,
+    %t : !moe.state<shape = [1, 4], elem = f32>) -> !moe.state<shape = [1, 4], elem = f32> {
+  %y, %s1 = moe.causal_conv1d %x, %w, %s : tensor<?x4xf32>, tensor<4x2xf32>, !moe.state<shape = [1, 4], elem = f32>
+  %z, %t1 = moe.causal_conv1d %x, %w, %t : tensor<?x4xf32>, tensor<4x2xf32>, !moe.state<shape = [1, 4], elem = f32>
+  return %s1 : !moe.state<shape = [1, 4], elem = f32>
 }
