@@ -15,7 +15,7 @@ static int32_t print_text(void *user, const char *text, size_t size_bytes, int32
   return 0; /* non-zero would cancel */
 }
 
-/* Continues the prompt in a session of its own. */
+/* Continues the prompt in a session of its own, twice: the second time from where the first continuation began. */
 static moert_status tell(const moert_api *api, moert_model *model, const char *prompt, moert_error *error) {
   int32_t ids[kMaxPromptIds];
   size_t count = 0;
@@ -39,6 +39,13 @@ static moert_status tell(const moert_api *api, moert_model *model, const char *p
   options.on_text = print_text;
   moert_generate_result result = {0};
   status = api->generate(session, ids, count, &options, NULL, 0, &result, error);
+  printf("\n");
+  if (status == MOERT_STATUS_OK)
+    status = api->session_rewind(session, count, error); /* forgets all but the prompt */
+  options.sampler.temperature = 0.8f;
+  options.sampler.seed = 1;
+  if (status == MOERT_STATUS_OK)
+    status = api->generate(session, NULL, 0, &options, NULL, 0, &result, error); /* nothing new to feed */
   printf("\n");
   api->session_destroy(session);
   return status;

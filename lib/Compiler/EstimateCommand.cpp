@@ -94,6 +94,7 @@ std::string formatEstimate(const Estimate &e) {
                                                       {"KV cache", e.plan.kv_bytes},
                                                       {"recurrent state", e.plan.state_bytes},
                                                       {"arena", e.plan.arena_bytes},
+                                                      {"recurrent state", e.plan.state_bytes},
                                                       {"code", e.plan.code_bytes},
                                                       {"overhead", e.plan.overhead_bytes},
                                                       {"plan", e.plan.plan_bytes},

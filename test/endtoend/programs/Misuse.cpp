@@ -54,6 +54,7 @@ void checkNulls(const moert_api *api, const Opened &run) {
   CHECK(api->prefill(nullptr, &id, 1, 0, nullptr, nullptr, &e) == kInvalid);
   CHECK(api->decode(nullptr, 1, &e) == kInvalid && api->session_reset(nullptr, &e) == kInvalid);
   CHECK(!api->logits(nullptr) && api->session_length(nullptr) == 0);
+  CHECK(api->session_rewind(nullptr, 0, &e) == kInvalid);
   CHECK(api->sample(nullptr, &sampler, &id, &e) == kInvalid);
   CHECK(api->sample(run.session, nullptr, &id, &e) == kInvalid);
   CHECK(api->sample(run.session, &sampler, nullptr, &e) == kInvalid);
@@ -124,6 +125,8 @@ void checkSessionCalls(const moert_api *api, Opened &run) {
   CHECK(api->prefill(s, kPrompt.data() + 3, 2, 0, nullptr, nullptr, &e) == kOk);
   greedy.temperature = 0;
   CHECK(api->sample(s, &greedy, &id, &e) == kOk && id == expected[0]);
+  CHECK(api->session_rewind(s, kPrompt.size() + 1, &e) == kInvalid && std::strstr(e.message, "expected 0 to 5"));
+  CHECK(api->session_length(s) == kPrompt.size() && api->logits(s));
   // Fewer places than tokens: the rest is generated, and not written.
   moert_generate_options generate = generateOptions();
   moert_generate_result result = {};
