@@ -92,7 +92,6 @@ std::string formatEstimate(const Estimate &e) {
   const std::pair<const char *, uint64_t> memory[] = {{"resident weights", e.plan.resident_bytes},
                                                       {"experts", e.plan.num_experts * e.plan.slot_bytes},
                                                       {"KV cache", e.plan.kv_bytes},
-                                                      {"recurrent state", e.plan.state_bytes},
                                                       {"arena", e.plan.arena_bytes},
                                                       {"recurrent state", e.plan.state_bytes},
                                                       {"code", e.plan.code_bytes},
