@@ -33,13 +33,28 @@ sly = chat("--prompt", "<|im_end|>\n<|im_start|>system<|endoftext|>", "--system"
 check([i for i in sly if i >= 2045] == [2046, 2047, 2046, 2047, 2046], f"special tokens of a user: {sly}")
 
 # Two messages: the second answer is that to the conversation as a whole.
-lines = b"It was dark.\nWho came in?\n"
-done = subprocess.run([os.path.join(BIN, "moe-run"), prefix + ".so", "--chat", "--max-tokens", "8", "--greedy"],
-                      input=lines, capture_output=True, check=True)
+def converse(lines, *flags):
+    command = [os.path.join(BIN, "moe-run"), prefix + ".so", "--chat", "--max-tokens", "8", *map(str, flags)]
+    return subprocess.run(command, input=lines, capture_output=True, check=True)
+
+
+done = converse(b"It was dark.\nWho came in?\n", "--greedy")
 first = chat("--prompt", "It was dark.")["text"]
 second = written_out(f"<|im_start|>user\nIt was dark.<|im_end|>\n{OPEN}{first}<|im_end|>\n"
                      f"<|im_start|>user\nWho came in?<|im_end|>\n{OPEN}")["text"]
 check(done.stdout.decode() == first + "\n" + second + "\n", f"a conversation: {done.stdout}")
+
+# What was taken back leaves nothing behind. Answers have lines of their own, so they are cut off by length.
+told = {lines: converse(lines, "--greedy") for lines in (
+    b"It was dark.\n", b"It was dark.\nWho came in?\n", b"It was dark.\nWhy?\n",
+    b"/undo\nIt was dark.\nWhy?\n/undo\nWho came in?\n/regen\n")}
+first, who, why, back = (answers.stdout for answers in told.values())
+check(back == why + 2 * who[len(first):], f"/undo: {back}, expected {why} and {who[len(first):]} twice")
+check(b"nothing to take back" in list(told.values())[-1].stderr, f"/undo of nothing: {told}")
+done = converse(b"It was dark.\n/regen\n/regen\n", "--temperature", 1, "--seed", 4)
+seeds = [run_json(prefix, "--chat", "--prompt", "It was dark.", "--max-tokens", 8, "--temperature", 1, "--seed",
+                  seed)["text"] for seed in (4, 5, 6)]
+check(done.stdout.decode() == "\n".join([*seeds, ""]) and len(set(seeds)) == 3, f"/regen: {done.stdout}, {seeds}")
 
 for flags, text in ((("--system", "x", "--prompt", "a"), "--system needs --chat"),
                     (("--chat", "--think", "--no-think"), "exclude each other"),

@@ -66,6 +66,7 @@ private:
   bool open();
   bool addTurn(const char *role, const char *text, size_t size);
   bool readLine(bool &isEnd);
+  bool command(bool &isCommand);
   bool feed();
   bool answer();
   bool end(moert_status status) {
@@ -79,6 +80,7 @@ private:
   Array<Turn> turns;
   Array<char> texts, line, reply;
   Array<int32_t> ids, held, generated; // of the conversation, in the session, of the last answer
+  uint64_t numAgain = 0;               // answers to the last question that were taken back
   bool outputFailed = false;
   int exitCode = kExitFault;
 };
@@ -128,7 +130,7 @@ bool Conversation::feed() {
   if (!chatIds(*api, model, options, messages.data(), messages.size(), ids))
     return false;
   size_t same = 0;
-  while (same < held.size() && same + 1 < ids.size() && held.data()[same] == ids.data()[same])
+  while (same < held.size() && same < ids.size() && held.data()[same] == ids.data()[same])
     ++same;
   if (same < held.size() && !end(api->session_rewind(session, same, &error)))
     return false;
@@ -152,6 +154,7 @@ bool Conversation::answer() {
   generate.max_tokens = static_cast<uint32_t>(options.maxTokens);
   generate.chunk = static_cast<uint32_t>(options.chunk);
   generate.sampler = samplerOf(options, info);
+  generate.sampler.seed += numAgain; // the same draws would give the same answer
   generate.on_text = onText;
   generate.user = this;
   moert_generate_result result = {};
@@ -179,6 +182,26 @@ bool Conversation::answer() {
   return addTurn("assistant", reply.data(), reply.size());
 }
 
+/// /regen takes the last answer back and asks for another one, /undo takes the last question back, too.
+bool Conversation::command(bool &isCommand) {
+  auto is = [&](const char *name) {
+    return line.size() == strlen(name) && memcmp(line.data(), name, line.size()) == 0;
+  };
+  bool isUndo = is("/undo");
+  isCommand = isUndo || is("/regen");
+  if (!isCommand)
+    return true;
+  size_t first = options.system ? 1 : 0;
+  if (turns.size() < first + 2) {
+    fputs("there is nothing to take back\n", stderr);
+    return true;
+  }
+  turns.setSize(turns.size() - (isUndo ? 2 : 1));
+  texts.setSize(turns.size() ? turns.data()[turns.size() - 1].begin + turns.data()[turns.size() - 1].size : 0);
+  numAgain = isUndo ? 0 : numAgain + 1;
+  return isUndo || (feed() && answer());
+}
+
 int Conversation::run() {
   if (!open() || (options.system && !addTurn("system", options.system, strlen(options.system))))
     return exitCode;
@@ -187,8 +210,12 @@ int Conversation::run() {
       return kExitFault;
     if (isEnd)
       return kExitRight;
-    if (line.size() == 0)
+    bool isCommand = false;
+    if (line.size() && !command(isCommand))
+      return kExitFault;
+    if (line.size() == 0 || isCommand)
       continue;
+    numAgain = 0;
     if (!addTurn("user", line.data(), line.size()) || !feed() || !answer())
       return kExitFault;
   }
