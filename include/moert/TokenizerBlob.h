@@ -81,12 +81,18 @@ typedef struct moetok_text {
   uint32_t size;
 } moetok_text;
 
+enum {
+  MOETOK_CHAT_MISSING = 0u, /* the checkpoint has no template; texts[MOERT_CHAT_REASON] says so */
+  MOETOK_CHAT_SUPPORTED = 1u,
+  MOETOK_CHAT_REFUSED = 2u /* it has one that no format equals; texts[MOERT_CHAT_REASON] says why */
+};
+
 /// The chat format of the checkpoint's template.
 typedef struct moetok_chat {
-  uint32_t is_supported; /* 0: texts[MOERT_CHAT_REASON] says why there is none */
-  uint32_t flags;        /* MOERT_CHAT_TRIM, ... */
-  uint32_t history;      /* moert_chat_history */
-  uint32_t stop_id;      /* the token that ends a message; UINT32_MAX: none */
+  uint32_t state;   /* MOETOK_CHAT_MISSING, ... */
+  uint32_t flags;   /* MOERT_CHAT_TRIM, ... */
+  uint32_t history; /* moert_chat_history */
+  uint32_t stop_id; /* the token that ends a message; UINT32_MAX: none */
   moetok_text texts[MOERT_CHAT_NUM_TEXTS];
 } moetok_chat;
 

@@ -314,10 +314,14 @@ llvm::Error Compiler::packAndLink(std::vector<Build> &builds) {
     std::string packPath = build.isResumedPack ? options.fromFile : packs[family].first;
     LinkInputs inputs{*build.module, build.object, *pack,       weightsId,
                       build.prefix,  packPath,     options.ndk, programFolder};
+    std::string chatRefusal;
+    inputs.chatRefusal = &chatRefusal;
     if (std::string folder = runFolderOf(build.prefix); !isThere(folder))
       newFolders.paths.push_back(folder);
     if (llvm::Error error = linkModel(inputs, outputs))
       return error;
+    if (!chatRefusal.empty())
+      say("warning", "there will be no chats (moe-run --chat): " + chatRefusal);
   }
   return llvm::Error::success();
 }

@@ -166,6 +166,8 @@ llvm::Error Linker::run(OutputTransaction &outputs) {
   if (!tokenizer)
     return tokenizer.takeError();
   content.tokenizer = std::move(*tokenizer);
+  if (inputs.chatRefusal)
+    *inputs.chatRefusal = chatRefusal(content.tokenizer);
   // A chat ends where the model ends its message, also where generation_config.json does not say so.
   if (std::optional<uint32_t> stop = chatStopId(content.tokenizer);
       stop && !llvm::is_contained(content.stopIds, static_cast<int32_t>(*stop)))

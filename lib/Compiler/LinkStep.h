@@ -19,10 +19,11 @@ struct LinkInputs {
   llvm::ArrayRef<char> object; ///< the generated code
   const PackPlanOfModule &pack;
   Digest128 weightsId;
-  std::string prefix;        ///< of OUT.so and OUT.report.json, on Android also of the folder OUT.run
-  std::string packPath;      ///< for the folder OUT.run
-  std::string ndk;           ///< an NDK whose libraries take the place of the stubs, or empty
-  std::string programFolder; ///< the runtime archives are in ../lib/moert of it
+  std::string prefix;                 ///< of OUT.so and OUT.report.json, on Android also of the folder OUT.run
+  std::string packPath;               ///< for the folder OUT.run
+  std::string ndk;                    ///< an NDK whose libraries take the place of the stubs, or empty
+  std::string programFolder;          ///< the runtime archives are in ../lib/moert of it
+  std::string *chatRefusal = nullptr; ///< receives why the chat template was refused, if it was
 };
 
 /// Adds OUT.so and OUT.report.json to `outputs`. A budget given at compile time that turns out to be too small is an

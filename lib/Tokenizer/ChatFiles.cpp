@@ -101,7 +101,8 @@ Expected<ChatTemplate> readChatTemplate(StringRef folder) {
   }
   if (!config->text)
     return noChatTemplate("the checkpoint has no chat template, neither chat_template.jinja nor one in "
-                          "tokenizer_config.json");
+                          "tokenizer_config.json",
+                          true);
   return recognizeChatTemplate(*config->text, config->tokens);
 }
 

@@ -263,10 +263,14 @@ moert_chat_format ChatTemplate::format() const {
   return view;
 }
 
-ChatTemplate noChatTemplate(const Twine &reason) {
+ChatTemplate noChatTemplate(const Twine &reason, bool isMissing) {
   ChatTemplate none;
+  none.isMissing = isMissing;
   // Long enough to see what is wrong, short enough for a message on the device.
-  none.texts[MOERT_CHAT_REASON] = llvm::StringRef(reason.str()).take_front(500).str();
+  std::string line;
+  for (char c : reason.str())
+    line += c == '\n' ? std::string("\\n") : std::string(1, c);
+  none.texts[MOERT_CHAT_REASON] = llvm::StringRef(line).take_front(500).str();
   return none;
 }
 

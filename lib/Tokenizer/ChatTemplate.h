@@ -17,6 +17,7 @@ namespace moec {
 /// A format with its texts, or the reason why there is none.
 struct ChatTemplate {
   bool isSupported = false;
+  bool isMissing = false; // the checkpoint has none
   uint32_t flags = 0;
   uint32_t history = MOERT_CHAT_HISTORY_KEPT;
   std::array<std::string, MOERT_CHAT_NUM_TEXTS> texts = {};
@@ -26,7 +27,7 @@ struct ChatTemplate {
 };
 
 /// One without a format. `reason` continues "the model has no chat format: ".
-ChatTemplate noChatTemplate(const llvm::Twine &reason);
+ChatTemplate noChatTemplate(const llvm::Twine &reason, bool isMissing = false);
 
 /// Values of the template's variables bos_token and eos_token.
 struct ChatTokens {

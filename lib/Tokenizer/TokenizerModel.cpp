@@ -241,7 +241,7 @@ void putChat(const TokenizerModel &model, const ChatTemplate &chat, BlobBuilder 
     builder.put(llvm::StringRef(chat.texts[i]));
   }
   header.chat = builder.beginSection();
-  builder.put(uint32_t{chat.isSupported});
+  builder.put(chat.isSupported ? MOETOK_CHAT_SUPPORTED : chat.isMissing ? MOETOK_CHAT_MISSING : MOETOK_CHAT_REFUSED);
   builder.put(chat.flags);
   builder.put(chat.history);
   builder.put(chat.isSupported ? stopIdOf(model) : UINT32_MAX);
@@ -293,14 +293,29 @@ Expected<std::vector<uint8_t>> writeTokenizerBlob(const TokenizerModel &model) {
   return std::move(builder.bytes);
 }
 
-std::optional<uint32_t> chatStopId(llvm::ArrayRef<uint8_t> blob) {
+/// A field of the chat section, or UINT32_MAX outside of the blob.
+static uint32_t chatField(llvm::ArrayRef<uint8_t> blob, size_t field) {
   if (blob.size() < sizeof(moetok_header))
-    return std::nullopt;
+    return UINT32_MAX;
   uint32_t chat = llvm::support::endian::read32le(blob.data() + offsetof(moetok_header, chat));
   if (chat > blob.size() || blob.size() - chat < sizeof(moetok_chat))
-    return std::nullopt;
-  uint32_t id = llvm::support::endian::read32le(blob.data() + chat + offsetof(moetok_chat, stop_id));
+    return UINT32_MAX;
+  return llvm::support::endian::read32le(blob.data() + chat + field);
+}
+
+std::optional<uint32_t> chatStopId(llvm::ArrayRef<uint8_t> blob) {
+  uint32_t id = chatField(blob, offsetof(moetok_chat, stop_id));
   return id == UINT32_MAX ? std::nullopt : std::optional<uint32_t>(id);
+}
+
+std::string chatRefusal(llvm::ArrayRef<uint8_t> blob) {
+  if (chatField(blob, offsetof(moetok_chat, state)) != MOETOK_CHAT_REFUSED)
+    return "";
+  constexpr size_t kReason = offsetof(moetok_chat, texts) + MOERT_CHAT_REASON * sizeof(moetok_text);
+  size_t offset = chatField(blob, kReason), size = chatField(blob, kReason + 4);
+  return offset > blob.size() || blob.size() - offset < size
+             ? ""
+             : std::string(reinterpret_cast<const char *>(blob.data()) + offset, size);
 }
 
 } // namespace moec

@@ -47,7 +47,7 @@ struct TokenizerModel {
   std::vector<uint32_t> wholeWords; // with ignoreMerges: ids of the vocabulary's words, ascending
   std::vector<uint32_t> prefix;     // ids before a text, where the caller asks for them
   std::vector<uint32_t> suffix;     // ids behind it
-  ChatTemplate chat = noChatTemplate("the checkpoint has no chat template");
+  ChatTemplate chat = noChatTemplate("the checkpoint has no chat template", true);
 };
 
 /// Checks a model and writes its tables.
@@ -59,6 +59,8 @@ llvm::Expected<std::vector<uint8_t>> writeTokenizerBlob(const TokenizerModel &mo
 
 /// The special token that ends a message of the chat format in tables that writeTokenizerBlob wrote, if there is one.
 std::optional<uint32_t> chatStopId(llvm::ArrayRef<uint8_t> blob);
+/// Why the checkpoint's chat template was refused, from such tables; empty where it was not or where there is none.
+std::string chatRefusal(llvm::ArrayRef<uint8_t> blob);
 
 } // namespace moec
 #endif

@@ -96,7 +96,7 @@ Expected<TokenizerModel> makeTokenizerModel(const TokenizerParts &parts) {
     auto textOf = [&](std::optional<uint32_t> id) { return id && *id < model.tokens.size() ? model.tokens[*id] : ""; };
     model.chat = recognizeChatTemplate(*parts.chatTemplate, {textOf(parts.bosId), textOf(parts.eosId)});
   } else {
-    model.chat = noChatTemplate("the file has no tokenizer.chat_template");
+    model.chat = noChatTemplate("the file has no tokenizer.chat_template", true);
   }
   return model;
 }

@@ -49,7 +49,7 @@ public:
   const uint8_t *tokenBytes(int32_t id, uint32_t *sizeBytes) const;
 
   /// The format of chats, or null and the reason why there is none.
-  const moetok_chat *chat() const { return chatFormat->is_supported ? chatFormat : nullptr; }
+  const moetok_chat *chat() const { return chatFormat->state == MOETOK_CHAT_SUPPORTED ? chatFormat : nullptr; }
   moert_chat_span chatText(uint32_t index) const {
     return {reinterpret_cast<const char *>(blob + chatFormat->texts[index].offset), chatFormat->texts[index].size};
   }

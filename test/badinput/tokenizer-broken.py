@@ -4,7 +4,7 @@
 import os
 
 from brokenmodel import Checkpoint, compile_broken
-from moectest import expect_error, moec, run, scratch
+from moectest import check, expect_error, moec, run, scratch
 
 with scratch() as folder:
     model = Checkpoint(folder)
@@ -32,6 +32,7 @@ with scratch() as folder:
     with open(model.path("chat_template.jinja"), "w", encoding="utf-8") as file:
         file.write("{% for m in messages %}[INST] {{ m.content }} [/INST]{% endfor %}")
     prefix = os.path.join(folder, "odd")
-    moec("compile", model.folder, "--target", "host", "--quant", "int4", "--context", 64, "-o", prefix)
+    said = moec("compile", model.folder, "--target", "host", "--quant", "int4", "--context", 64, "-o", prefix).err
+    check("warning  there will be no chats" in said and "one after the other" in said, f"no warning: {said}")
     expect_error(run(prefix, "--chat", "--prompt", "a", code=1), "has no chat format",
                  "does not write messages one after the other")

@@ -66,7 +66,7 @@ TEST(ChatTemplate, SaysWhyThereIsNone) {
   EXPECT_TRUE(has(reasonOf("{{ " + std::string(5000, '(') + " }}"), "expected an expression"));
   // Differs from every kind where an assistant speaks first.
   std::string odd = std::string("{% if messages[0].role == 'assistant' %}?{% endif %}") + kPlain;
-  EXPECT_TRUE(has(reasonOf(odd), "it makes of assistant 'one', user 'two' the text '?<s>assistant\none<t><s>user"));
+  EXPECT_TRUE(has(reasonOf(odd), "it makes of assistant 'one', user 'two' the text '?<s>assistant\\none<t><s>user"));
 }
 
 TEST(ChatTemplate, EvaluatesWhatTemplatesUse) {
