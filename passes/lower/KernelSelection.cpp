@@ -204,9 +204,13 @@ FailureOr<TilesAttr> KernelCache::generate(ComputeOp step, StringRef name) {
                 moec::CombineSpec{rowsOf(step.getIns()[0]), columns(step.getIns()[0]), spec.integer("k")},
                 perRankedToken);
   case Kind::glu:
+    if (spec.text("glu") != "swiglu")
+      return step.emitOpError("expects a glu of swiglu, but got '") << spec.text("glu") << "'";
     return make(moec::buildGlu,
                 moec::GluSpec{rowsOf(step.getIns()[0]), columns(step.getIns()[0]), spec.integer("group")}, perToken(1));
   case Kind::gate: {
+    if (!llvm::is_contained({"silu", "sigmoid"}, spec.text("activation")))
+      return step.emitOpError("expects an activation of silu or sigmoid, but got '") << spec.text("activation") << "'";
     auto activation = spec.text("activation") == "silu" ? moec::Activation::silu : moec::Activation::sigmoid;
     bool isPerToken = columns(step.getIns()[1]) == 1 && columns(step.getIns()[0]) != 1;
     return make(moec::buildGate,

@@ -8,40 +8,19 @@ using namespace mlir;
 using namespace mlir::moe;
 using rt::Kind;
 
-SmallVector<Operation *> StepPlanner::sharedProducts(RouterTopkOp op) {
-  SmallVector<Operation *> products;
-  for (Operation *next = op->getNextNode(); next; next = next->getNextNode()) {
-    auto single = dyn_cast<LinearOp>(next);
-    auto multiple = dyn_cast<MultiLinearOp>(next);
-    if ((!single && !multiple) || (single && single.getResidual()) || !viewsOf.contains(next->getOperand(0)))
-      continue;
-    ValueRange weights = single ? ValueRange(single.getODSOperands(1)) : ValueRange(multiple.getWeights());
-    if (llvm::all_of(weights, [&](Value value) {
-          WeightOp weight = weightOf(value);
-          return weight &&
-                 llvm::is_contained({Role::shared_gate, Role::shared_up, Role::shared_router}, weight.getRole());
-        }))
-      products.push_back(next);
-  }
-  return products;
-}
-
 LogicalResult StepPlanner::planRouter(RouterTopkOp op) {
   FailureOr<Value> weight = weightView(op, op.getW());
   if (failed(weight))
     return failure();
   int64_t experts = op.getW().getType().getDimSize(0);
   Value logits = program->makeBuffer({tokens, experts}, builder.getF32Type());
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    SmallVector<Operation *> shared = sharedProducts(op);
-    if (!shared.empty())
-      builder.createBlock(&rt::ParallelOp::create(builder, op.getLoc()).getBody());
-    emitLinear(weightOf(op.getW()), *weight, viewsOf.lookup(op.getX()), Value(), Value(), logits);
-    for (Operation *product : shared)
-      if (failed(emitProducts(product)))
-        return failure();
-  }
+  WeightOp router = weightOf(op.getW());
+  LogicalResult emitted = emitRegion(op, router, [&] {
+    emitLinear(router, *weight, viewsOf.lookup(op.getX()), Value(), Value(), logits);
+    return success();
+  });
+  if (failed(emitted))
+    return failure();
   program->nextStep();
   viewsOf[op.getIds()] = makeViews(op.getIds().getType());
   viewsOf[op.getWeights()] = makeViews(op.getWeights().getType());

@@ -130,6 +130,9 @@ void StepPlanner::emitLinear(WeightOp weight, Value w, const Views &x, Value bia
 }
 
 LogicalResult StepPlanner::planLinear(LinearOp op) {
+  WeightOp product = weightOf(op.getW());
+  if (product && !op.getResidual() && product.getRole() != Role::head)
+    return emitRegion(op, product, [&] { return emitProducts(op); });
   FailureOr<Value> weight = weightView(op, op.getW());
   FailureOr<Value> bias = op.getBias() ? weightView(op, op.getBias()) : FailureOr<Value>(Value());
   if (failed(weight) || failed(bias))
@@ -140,15 +143,20 @@ LogicalResult StepPlanner::planLinear(LinearOp op) {
     if (failed(place))
       return failure();
     y = residual = *place;
-  } else if (weightOf(op.getW()).getRole() == Role::head) {
+  } else {
     y = program->makeFixed({tokens, op.getY().getType().getDimSize(1)}, builder.getF32Type(), arena.logitsOffset,
                            false);
-  } else {
-    y = makeViews(op.getY().getType()).front();
   }
-  emitLinear(weightOf(op.getW()), *weight, viewsOf.lookup(op.getX()), *bias, residual, y);
+  emitLinear(product, *weight, viewsOf.lookup(op.getX()), *bias, residual, y);
   viewsOf[op.getY()] = {y};
   return success();
+}
+
+LogicalResult StepPlanner::planMultiLinear(MultiLinearOp op) {
+  WeightOp first = weightOf(op.getWeights().front());
+  if (!first)
+    return op.emitOpError("expects weights that are parameters of the module");
+  return emitRegion(op, first, [&] { return emitProducts(op); });
 }
 
 LogicalResult StepPlanner::emitProducts(Operation *op) {
@@ -171,11 +179,30 @@ LogicalResult StepPlanner::emitProducts(Operation *op) {
   return success();
 }
 
-LogicalResult StepPlanner::planMultiLinear(MultiLinearOp op) {
-  auto parallel = rt::ParallelOp::create(builder, op.getLoc());
+SmallVector<Operation *> StepPlanner::readyProducts(Operation *op, WeightOp weight) {
+  SmallVector<Operation *> products;
+  for (Operation *next = op->getNextNode(); next; next = next->getNextNode()) {
+    auto single = dyn_cast<LinearOp>(next);
+    if (!single && !isa<MultiLinearOp>(next))
+      continue;
+    WeightOp other = weightOf(next->getOperand(1));
+    if (!other || other.getLayer() != weight.getLayer())
+      break;
+    bool isPlanned = viewsOf.contains(next->getResult(0));
+    if (!isPlanned && !(single && single.getResidual()) && viewsOf.contains(next->getOperand(0)))
+      products.push_back(next);
+  }
+  return products;
+}
+
+LogicalResult StepPlanner::emitRegion(Operation *op, WeightOp weight, llvm::function_ref<LogicalResult()> emitFirst) {
+  SmallVector<Operation *> others = readyProducts(op, weight);
   OpBuilder::InsertionGuard guard(builder);
-  builder.createBlock(&parallel.getBody());
-  return emitProducts(op);
+  if (!others.empty() || isa<MultiLinearOp>(op))
+    builder.createBlock(&rt::ParallelOp::create(builder, op->getLoc()).getBody());
+  if (failed(emitFirst()))
+    return failure();
+  return success(llvm::all_of(others, [&](Operation *other) { return succeeded(emitProducts(other)); }));
 }
 
 LogicalResult StepPlanner::planReturn(func::ReturnOp op) {

@@ -39,8 +39,6 @@ private:
   LogicalResult planRopeAppend(RopeAppendOp op);
   LogicalResult planAttention(AttentionOp op);
   LogicalResult planRouter(RouterTopkOp op);
-  /// Products of a shared expert whose activation is there when the router of the layer runs.
-  SmallVector<Operation *> sharedProducts(RouterTopkOp op);
   LogicalResult planExperts(ExpertsOp op);
   LogicalResult planGlu(GluOp op);
   LogicalResult planGate(GateOp op);
@@ -60,6 +58,10 @@ private:
   void emitLinear(WeightOp weight, Value w, const Views &x, Value bias, Value residual, Value y);
   /// Emits the products of `op`, a linear without residual or a multi_linear, at the current place.
   LogicalResult emitProducts(Operation *op);
+  /// The products behind `op` in its layer that could start with it: their activations are there.
+  SmallVector<Operation *> readyProducts(Operation *op, WeightOp weight);
+  /// Emits a product of `weight`, by `emitFirst`, and those that are ready with it as one region: threads join once.
+  LogicalResult emitRegion(Operation *op, WeightOp weight, llvm::function_ref<LogicalResult()> emitFirst);
   /// The quantization that is the only user of `y`, or nothing: the step that computes y can do it.
   QuantizeActOp onlyQuantized(Value y);
   /// Views for `y` or for the activation that its only user makes of it, and the group of that, or 0.

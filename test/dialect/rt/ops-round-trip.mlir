@@ -45,6 +45,13 @@ func.func @steps(%x: memref<64x256xf32>, %codes: memref<64x256xi8>, %scales: mem
     rt.compute quantize ins(%x : memref<64x256xf32>)
       outs(%codes, %scales, %sums : memref<64x256xi8>, memref<64x8xf32>, memref<64x8xi32>) spec {group = 32 : i64}
   }
+  // CHECK: rt.compute glu ins({{.*}} spec {glu = "swiglu", group = 32 : i64}
+  rt.compute glu ins(%x, %x : memref<64x256xf32>, memref<64x256xf32>)
+    outs(%codes, %scales, %sums : memref<64x256xi8>, memref<64x8xf32>, memref<64x8xi32>)
+    spec {glu = "swiglu", group = 32 : i64}
+  // CHECK: rt.compute gate ins({{.*}} spec {activation = "sigmoid", group = 0 : i64, residual = true}
+  rt.compute gate ins(%x, %x, %x : memref<64x256xf32>, memref<64x256xf32>, memref<64x256xf32>)
+    outs(%x : memref<64x256xf32>) spec {activation = "sigmoid", group = 0 : i64, residual = true}
   // CHECK: rt.launch [@kernels::@quantize_0] tiles [#rt.tiles<count = 1, per = token>] segments [4] args(
   rt.launch [@kernels::@quantize_0] tiles [#rt.tiles<count = 1, per = token>] segments [4]
     args(%x, %codes, %scales, %sums : memref<64x256xf32>, memref<64x256xi8>, memref<64x8xf32>, memref<64x8xi32>)
