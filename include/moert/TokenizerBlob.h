@@ -45,7 +45,7 @@ typedef struct moetok_header {
   uint32_t token_bytes;    /* the bytes of all tokens, by id */
   uint32_t merges;         /* moetok_merge[num_merges], by rank */
   uint32_t merge_slots;    /* uint32_t[num_merge_slots]: rank + 1, or 0 = empty; linear probing from moetok_hash */
-  uint32_t byte_ids;       /* uint32_t[256]: the token of each single byte */
+  uint32_t byte_ids;       /* uint32_t[256]: the token of each single byte; MOETOK_NO_TOKEN: it is left out of text */
   uint32_t added_begin;    /* uint32_t[2][257]: added tokens whose first byte is b are [added_begin[t][b],
                               added_begin[t][b+1]); t = 1 for those that are looked for in normalized text */
   uint32_t added;          /* moetok_added[num_added]: by t, then first byte, then longest first, then bytes */
@@ -56,6 +56,8 @@ typedef struct moetok_header {
   uint32_t affixes;        /* uint32_t[num_prefix + num_suffix] */
   uint32_t chat;           /* moetok_chat */
 } moetok_header;
+
+#define MOETOK_NO_TOKEN 0xFFFFFFFFu
 
 typedef struct moetok_merge {
   uint32_t left;

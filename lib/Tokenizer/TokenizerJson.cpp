@@ -106,10 +106,13 @@ Error Reader::readOptions(const JsonObject &bpe) {
   if (!isAbsent(ignoreMerges) && !ignoreMerges->asBool())
     return expects("model.ignore_merges", "true or false", ignoreMerges);
   model.ignoreMerges = !isAbsent(ignoreMerges) && *ignoreMerges->asBool();
-  // With a byte-level vocabulary no byte is ever unknown, so falling back to tokens <0x00> to <0xFF> cannot happen.
+  // Where no byte is unknown, falling back to tokens <0x00> to <0xFF> or to unk_token cannot happen. Without both, a
+  // byte that has no token is left out of text.
   const Json *byteFallback = bpe.find("byte_fallback");
   if (!isAbsent(byteFallback) && !byteFallback->asBool())
     return expects("model.byte_fallback", "true or false", byteFallback);
+  bool fallsBack = !isAbsent(byteFallback) && *byteFallback->asBool();
+  model.dropsUnknownBytes = !fallsBack && isAbsent(bpe.find("unk_token"));
   return Error::success();
 }
 

@@ -55,8 +55,12 @@ Error checkTokens(const TokenizerModel &model) {
         return fault("token id %u is outside the %zu tokens", id, numTokens);
   for (unsigned byte = 0; byte < 256; ++byte) {
     uint32_t id = model.byteIds[byte];
+    if (id == MOETOK_NO_TOKEN && model.dropsUnknownBytes)
+      continue;
     if (id >= numTokens || model.tokens[id] != llvm::StringRef(reinterpret_cast<const char *>(&byte), 1))
-      return fault("model.vocab: byte 0x%02X has no token of its own; byte-level BPE needs all 256", byte);
+      return fault("model.vocab: byte 0x%02X has no token of its own; with unk_token or byte_fallback byte-level BPE "
+                   "needs all 256",
+                   byte);
   }
   return Error::success();
 }

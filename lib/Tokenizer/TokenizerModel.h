@@ -43,10 +43,11 @@ struct TokenizerModel {
   std::vector<std::string> tokens; // bytes by id
   std::vector<TokenMerge> merges;
   std::vector<AddedToken> added;
-  std::array<uint32_t, 256> byteIds = {};
-  std::vector<uint32_t> wholeWords; // with ignoreMerges: ids of the vocabulary's words, ascending
-  std::vector<uint32_t> prefix;     // ids before a text, where the caller asks for them
-  std::vector<uint32_t> suffix;     // ids behind it
+  std::array<uint32_t, 256> byteIds = {}; // MOETOK_NO_TOKEN: none
+  bool dropsUnknownBytes = false;         // else a byte without a token is an error
+  std::vector<uint32_t> wholeWords;       // with ignoreMerges: ids of the vocabulary's words, ascending
+  std::vector<uint32_t> prefix;           // ids before a text, where the caller asks for them
+  std::vector<uint32_t> suffix;           // ids behind it
   ChatTemplate chat = noChatTemplate("the checkpoint has no chat template", true);
 };
 

@@ -84,6 +84,7 @@ Expected<TokenizerModel> makeTokenizerModel(const TokenizerParts &parts) {
   model.pattern = named->pattern;
   model.normalizeNfc = named->normalizeNfc;
   model.ignoreMerges = named->ignoreMerges;
+  model.dropsUnknownBytes = true; // as llama.cpp does; SmolLM2 has no token for 21 of the bytes
   if (Error error = addTokens(parts, builder))
     return std::move(error);
   if (parts.addBos)

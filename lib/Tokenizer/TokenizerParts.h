@@ -29,7 +29,8 @@ struct TokenizerParts {
   std::optional<std::string> chatTemplate; // text of tokenizer.chat_template
 };
 
-/// Control tokens become special, user-defined ones added tokens; unused ones stand for no text.
+/// Control tokens become special, user-defined ones added tokens; unused ones stand for no text. A byte without a token
+/// is left out of text.
 ///
 /// Errors: another model than "gpt2"; a `pre` that is not known, with the list of those that are; types of another
 ///         number than tokens; a bad merge or token as in tokenizer.json; the message is "<name>: <key>: ...".

@@ -85,14 +85,20 @@ bool Merger::merge(const uint8_t *word, size_t size) {
   numLive = 0;
   if (size >= INT32_MAX || !symbols.reserve(size, 0))
     return false;
-  numSymbols = static_cast<uint32_t>(size);
   for (numLeaves = 1; static_cast<uint64_t>(numLeaves) * kBlock < size;)
     numLeaves *= 2;
   if (!minima.reserve(2 * static_cast<size_t>(numLeaves), 0))
     return false;
-  numLive = size;
-  for (uint32_t i = 0; i < numSymbols; ++i)
-    symbols[i] = {tables.byteIds[word[i]], kNoRank, i == 0 ? kEnd : i - 1, i + 1 == numSymbols ? kEnd : i + 1};
+  numSymbols = 0;
+  for (size_t i = 0; i < size; ++i)
+    if (uint32_t id = tables.byteIds[word[i]]; id != MOETOK_NO_TOKEN) {
+      symbols[numSymbols] = {id, kNoRank, numSymbols == 0 ? kEnd : numSymbols - 1, numSymbols + 1};
+      ++numSymbols;
+    }
+  numLive = numSymbols;
+  if (numSymbols == 0)
+    return true;
+  symbols[numSymbols - 1].next = kEnd;
   for (uint32_t i = 0; i + 1 < numSymbols; ++i)
     symbols[i].rank = rankOf(symbols[i].id, symbols[i + 1].id);
   buildMinima();

@@ -28,13 +28,14 @@ public:
   Merger(const MergeTables &tables, const ScratchAllocator &allocator)
       : tables(tables), symbols(allocator), minima(allocator) {}
 
-  /// Splits `word` into tokens. False when memory is refused or the word has 2^31 bytes or more.
+  /// Splits `word` into tokens; bytes without a token are left out. False when memory is refused or the word has 2^31
+  /// bytes or more.
   bool merge(const uint8_t *word, size_t size);
 
   size_t numTokens() const { return numLive; }
   /// Calls `visit(id)` for each token in order.
   template <typename Visit> void forEachToken(Visit visit) {
-    for (uint32_t i = 0; i != kEnd; i = symbols[i].next)
+    for (uint32_t i = numLive ? 0 : kEnd; i != kEnd; i = symbols[i].next)
       visit(symbols[i].id);
   }
 

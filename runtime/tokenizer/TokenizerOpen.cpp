@@ -74,7 +74,7 @@ const char *Tokenizer::checkContents() const {
     if (tables.slots[slot] > h.num_merges)
       return "have an unknown merge in the hash table";
   for (uint32_t byte = 0; byte < 256; ++byte) {
-    if (tables.byteIds[byte] >= h.num_tokens)
+    if (tables.byteIds[byte] >= h.num_tokens && tables.byteIds[byte] != MOETOK_NO_TOKEN)
       return "have a byte without token";
     if (addedBegin[byte] > addedBegin[byte + 1] || addedBegin[257 + byte] > addedBegin[258 + byte])
       return "have added tokens out of order";

@@ -6,6 +6,8 @@
 #include "lib/Tokenizer/TokenizerJson.h"
 #include "runtime/tokenizer/Chat.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <cstdlib>
 #include <cstring>
 
@@ -90,7 +92,9 @@ void fuzzTokenizer(Bytes input) {
   Tables tables(*blob);
   moert::Tokenizer tokenizer;
   expect(!tables.open(tokenizer), "the runtime refuses tables that the compiler wrote");
-  useTokenizer(tokenizer, text, !model->normalizeNfc);
+  bool isExact = !model->normalizeNfc && !llvm::is_contained(model->byteIds, MOETOK_NO_TOKEN) &&
+                 llvm::none_of(model->added, [](const AddedToken &token) { return token.lstrip || token.rstrip; });
+  useTokenizer(tokenizer, text, isExact);
 }
 
 } // namespace moec::fuzz

@@ -43,14 +43,15 @@ def make(pre_tokenizer, nfc, **options):
     return tokenizer
 
 
-def save(name, tokenizer, words=()):
-    """With `words` in the vocabulary that no merge makes."""
+def save(name, tokenizer, words=(), without=""):
+    """With `words` in the vocabulary that no merge makes; without the tokens that have a character of `without`."""
     root = json.loads(tokenizer.to_str())
-    vocab = root["model"]["vocab"]
-    shift = len(words)
+    kept = [text for text in root["model"]["vocab"] if not set(text) & set(without)]
+    shift = len(words) + len(kept) - len(root["model"]["vocab"])
+    vocab = root["model"]["vocab"] = {text: index for index, text in enumerate(kept)}
+    root["model"]["merges"] = [pair for pair in root["model"]["merges"] if not set("".join(pair)) & set(without)]
     for token in root["added_tokens"]:
-        if token["content"] not in vocab:
-            token["id"] += shift
+        token["id"] = vocab.get(token["content"], token["id"] + shift)
     for piece in (root["post_processor"] or {}).get("special_tokens", {}).values():
         piece["ids"] = [i + shift for i in piece["ids"]]
     for word in words:
@@ -86,6 +87,8 @@ def train():
     smollm = make(digits, False)
     smollm.add_special_tokens(special("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<repo_name>", "<file_sep>"))
     save("small-smollm", smollm)
+    # As with SmolLM2's own, some bytes have no token: "#", "~", a lead byte and bytes behind one.
+    save("small-gaps", smollm, without="#~\u00d0\u0142\u00bd")
 
     neox = make(pre_tokenizers.ByteLevel(add_prefix_space=False), True)
     neox.add_special_tokens(special("<|endoftext|>", "|||EMAIL_ADDRESS|||"))

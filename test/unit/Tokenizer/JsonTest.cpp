@@ -95,7 +95,16 @@ TEST(TokenizerJson, RefusesBadMerges) {
 
 TEST(TokenizerJson, RefusesBadTokens) {
   EXPECT_TRUE(has(messageFor("\"!\":33", "\"漢\":33"), "256 code points of byte-level BPE"));
-  EXPECT_TRUE(has(messageFor("\"!\":33", "\"!!\":33"), "byte 0x21 has no token"));
+  // A byte without a token is left out, unless something stands for it.
+  EXPECT_EQ(messageFor("\"!\":33", "\"!!\":33"), "");
+  std::string unknown = replaced(smallTokenizerJson(), "\"!\":33", "\"!!\":33");
+  for (const char *option : {R"("unk_token": "a", "dropout")", R"("dropout")"}) {
+    bool fallsBack = std::string(option) == R"("dropout")";
+    std::string json = replaced(unknown, R"("dropout")", option);
+    json = fallsBack ? replaced(json, R"("byte_fallback": false)", R"("byte_fallback": true)") : json;
+    TokenizerModel model = llvm::cantFail(readTokenizerJson(json, "small", kSmallVocabSize));
+    EXPECT_TRUE(has(llvm::toString(writeTokenizerBlob(model).takeError()), "byte 0x21 has no token of its own"));
+  }
   EXPECT_TRUE(has(messageFor(R"("content": "<t>")", R"("content": "")"), "added_tokens[1].content: expected a text"));
   EXPECT_TRUE(has(messageFor(R"("content": "<t>")", R"("lstrip": 1, "content": "<t>")"),
                   "added_tokens[1].lstrip: expected true or false, but found 1"));
