@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s
 """Gated DeltaNet layers compute the interpreter's bits: many tokens and one, any chunk, any number of threads, key
-heads read in groups or in turn, odd sizes; states are carried over calls and counted in the plan."""
+heads read in groups or in turn, odd sizes; states are carried over calls and counted in the plan, and a decoded token
+of a layer joins its threads five times: products, step, output, and twice in the feed-forward network."""
 import os
 
 from deltamodel import DeltaModel
-from moectest import check, execute, moec, program, run, same_files, scratch
+from moectest import check, execute, moec, program, report, run, same_files, scratch
 
 IDS = ",".join(str((7 * i * i + 3) % 300) for i in range(200))
 COMMON = {"context": 256, "chunk": 200}
@@ -37,6 +38,8 @@ with scratch() as folder:
         moec("compile", "--from", "fuse", fused, "--to", "plan", *flags, "-o", plan)
         with open(plan + ".plan.mlir", encoding="utf-8") as file:
             check(f"state_bytes = {STATE_BYTES[name]} : i64" in file.read(), f"{name}: other bytes of state")
+        joins = report(out)["joins_per_token"]
+        check(joins == 5 * len(model.layers) + 1, f"{name}: {joins} joins a token")
         expected = out + ".expected.npy"
         execute([program("moe-interpret"), fused, "--ids", IDS, "--greedy", "4", "--logits", expected])
         for chunk, threads in ((1, 3), (16, 1), (64, 2), (200, 2)):

@@ -98,13 +98,17 @@ void expectedHead(const Shape &s, const Weights &w, Inputs &in, Floats &memory, 
   float beta = 1.0f / (1.0f + expectedExp(-in.b[t * s.valueHeads + h]));
   float *v = &in.v[t * s.values() + h * s.valueDim];
   const float *z = &in.z[t * s.values() + h * s.valueDim];
+  Floats decay((size_t)s.keyDim);
+  for (int64_t d = 0; d < s.keyDim; ++d) {
+    int64_t rate = s.perChannel ? h * s.keyDim + d : h;
+    float g = -(expectedExp(w.log[h]) * expectedSoftplus(in.a[t * s.rates() + rate] + w.bias[rate]));
+    decay[d] = expectedExp(g);
+  }
   for (int64_t c = 0; c < s.valueDim; ++c) {
     float *column = &memory[h * s.keyDim * s.valueDim + c], recalled = 0.0f, output = 0.0f;
     for (int64_t d = 0; d < s.keyDim; ++d) {
-      int64_t rate = s.perChannel ? h * s.keyDim + d : h;
-      float g = -(expectedExp(w.log[h]) * expectedSoftplus(in.a[t * s.rates() + rate] + w.bias[rate]));
       float &value = column[d * s.valueDim];
-      value = value * expectedExp(g);
+      value = value * decay[d];
       recalled = std::fma(value, key[d], recalled);
     }
     float delta = beta * (v[c] - recalled);

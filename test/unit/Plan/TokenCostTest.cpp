@@ -34,4 +34,6 @@ TEST(TokenCost, WorksWithoutExperts) {
   traffic.residentBytes = 1000;
   EXPECT_EQ(costOfToken(traffic).dramBytes, 1000);
   EXPECT_EQ(costOfToken(traffic).missesPerToken, 0);
+  traffic.stateBytes = 30; // read and written
+  EXPECT_EQ(costOfToken(traffic).dramBytes, 1060);
 }
