@@ -78,7 +78,8 @@ def Moe_SourceAttr : Moe_Attr<"Source", "source"> {
 def Moe_RecipeAttr : Moe_Attr<"Recipe", "recipe"> {
   let summary = "how the stored values are derived from the source";
   let description = [{
-    Makes quantization repeatable: the `method` by name (`round_to_nearest`) and what was folded into the values before.
+    Makes quantization repeatable: the `method` by name, `round_to_nearest`, or `verbatim` for the codes and scales of a
+    source of type q8_0, q4_0 or q4_1 (docs/gguf.md).
 
     Example: `#moe.recipe<method = "round_to_nearest">`
   }];

@@ -26,6 +26,9 @@
 #include "dialects/moe/MoeOps.h.inc"
 
 namespace mlir::moe {
+/// The method of a `#moe.recipe` that stores the codes of the source.
+inline constexpr llvm::StringLiteral kVerbatim = "verbatim";
+
 /// The weight encoding of a tensor type, or null for plain f32.
 QuantAttr getQuant(Type type);
 /// The activation encoding of a tensor type, or null.

@@ -4,6 +4,7 @@
 /// Main source: dialects/moe/MoeOps.td.
 #include "dialects/moe/MoeDialect.h"
 #include "dialects/moe/Verify.h"
+#include "lib/Quant/SourceEncoding.h"
 
 #include "mlir/IR/OpImplementation.h"
 
@@ -25,6 +26,8 @@ std::string WeightOp::getTensorName(int64_t piece) { return StringRef(getLabel(p
 
 QuantAttr WeightOp::getQuant() { return moe::getQuant(getType()); }
 
+bool WeightOp::isVerbatim() { return getRecipe() && getRecipe()->getMethod() == kVerbatim; }
+
 LogicalResult WeightOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   // (C1)
@@ -39,6 +42,15 @@ LogicalResult WeightOp::verify() {
   if (QuantAttr quant = getQuant(); quant && quant.getGroup() && type.getShape().back() % quant.getGroup())
     return emitOpError("expects a group that divides the last dimension ")
            << type.getShape().back() << ", but got " << quant.getGroup();
+  // (C4)
+  if (isVerbatim()) {
+    llvm::Expected<moec::Encoding> encoding = encodingOf(getQuant());
+    if (!encoding || !moec::isVerbatim(getSource().getDtype(), *encoding)) {
+      llvm::consumeError(encoding.takeError());
+      return emitOpError("expects the encoding that holds the codes of ")
+             << getSource().getDtype().getValue() << " for the recipe verbatim, but got " << type;
+    }
+  }
   return success();
 }
 

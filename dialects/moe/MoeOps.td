@@ -30,6 +30,7 @@ def Moe_WeightOp : Moe_Op<"weight", [Symbol]> {
     - (C1) the type is a ranked f32 tensor of static shape, rank 1 to 3
     - (C2) the number of the source's pieces divides the first axis: each holds as many of its indices, in order
     - (C3) the group of a `#moe.q` encoding divides the last dimension
+    - (C4) with the recipe `verbatim` the encoding is the one that holds the codes of the source's type
 
     Example:
     ```mlir
@@ -50,6 +51,8 @@ def Moe_WeightOp : Moe_Op<"weight", [Symbol]> {
     std::string getTensorName(int64_t piece);
     /// The encoding, or null for f32.
     ::mlir::moe::QuantAttr getQuant();
+    /// Whether the codes and scales of the source are stored as they are.
+    bool isVerbatim();
   }];
 }
 

@@ -41,7 +41,7 @@ usage:
 flags of compile (precision takes --target, --quant, --group, --plan-precision, --quant-*, --pack-size and --quiet):
   --target T[,T]        what to compile for, see 'moec targets'; several share one pack where the layout is the same.
                         NAME@linux-gnu or NAME@android chooses the platform of an ARM64 target
-  --quant PRESET        f32, f16, int8, int6, int4, int8m, int4m or mixed (default): weights
+  --quant PRESET        f32, f16, int8, int6, int4, int8m, int4m, mixed (default) or source: weights
   --group N             auto (default, 32), 32, 64 or 128 values share a scale
   --kv ELEM             f32, f16, int8 or int4: the KV cache; default int8; as --quant with f32 and f16
   --window N            a token sees the last N positions, its own included; default: all

@@ -28,13 +28,24 @@ namespace {
 class ModuleSource : public TensorSource {
 public:
   std::vector<WeightFile> files;
-  std::vector<std::optional<PiecedWeight>> sources; ///< by tensor number; nothing for generated ones
+  struct Values {
+    PiecedWeight weight;
+    bool isVerbatim;
+  };
+  std::vector<std::optional<Values>> sources; ///< by tensor number; nothing for generated ones
 
   llvm::Error readRows(size_t tensor, int64_t rowBegin, int64_t rowEnd,
                        llvm::MutableArrayRef<float> out) const override {
     if (tensor >= sources.size() || !sources[tensor])
       return fault("tensor " + llvm::Twine(tensor) + " of the pack has no source");
-    return sources[tensor]->readRows(rowBegin, rowEnd - rowBegin, out);
+    return sources[tensor]->weight.readRows(rowBegin, rowEnd - rowBegin, out);
+  }
+  bool hasCodes(size_t tensor) const override {
+    return tensor < sources.size() && sources[tensor] && sources[tensor]->isVerbatim;
+  }
+  llvm::Error readCodes(size_t tensor, int64_t rowBegin, int64_t rowEnd, llvm::MutableArrayRef<int8_t> codes,
+                        llvm::MutableArrayRef<uint16_t> scales) const override {
+    return sources[tensor]->weight.readCodes(rowBegin, rowEnd - rowBegin, codes, scales);
   }
 };
 
@@ -105,7 +116,9 @@ llvm::Error PackPlanner::setSource(llvm::Expected<size_t> tensor, moe::WeightOp 
   if (!values)
     return values.takeError();
   source->sources.resize(std::max(source->sources.size(), *tensor + 1));
-  source->sources[*tensor] = std::move(*values);
+  source->sources[*tensor] = {std::move(*values), weight.isVerbatim()};
+  if (weight.isVerbatim())
+    plan.setRecipe(*tensor, moe::kVerbatim);
   return llvm::Error::success();
 }
 

@@ -22,14 +22,19 @@ using namespace mlir;
 namespace moec {
 
 namespace {
-/// Weights of one role in one encoding.
+/// What weights are summed by.
+struct PrecisionKey {
+  std::string role, encoding, source; ///< source: type in the checkpoint
+  bool isVerbatim;
+  auto operator<=>(const PrecisionKey &) const = default;
+};
 struct PrecisionSum {
   std::vector<int64_t> layers; ///< ascending; empty outside layers
   int64_t values = 0;
   double bits = 0;
 };
 struct PrecisionTotals {
-  std::map<std::pair<std::string, std::string>, PrecisionSum> sums; ///< by role and encoding
+  std::map<PrecisionKey, PrecisionSum> sums;
   int64_t values = 0;
   double bits = 0;
 };
@@ -41,7 +46,8 @@ static PrecisionTotals sumPrecision(ModuleOp module) {
     RankedTensorType type = weight.getTensorType();
     // The plan has stored every weight, so each encoding has a name.
     Encoding encoding = llvm::cantFail(moe::encodingOf(weight.getQuant()));
-    PrecisionSum &sum = totals.sums[{moe::stringifyRole(weight.getRole()).str(), nameOf(encoding)}];
+    PrecisionSum &sum = totals.sums[{moe::stringifyRole(weight.getRole()).str(), nameOf(encoding),
+                                     weight.getSource().getDtype().str(), weight.isVerbatim()}];
     double bits = bitsPerWeight(encoding, type.getShape().back()) * static_cast<double>(type.getNumElements());
     if (int64_t layer = weight.getLayer(); layer >= 0 && (sum.layers.empty() || sum.layers.back() != layer))
       sum.layers.push_back(layer);
@@ -65,8 +71,10 @@ static JsonArray describePrecision(const PrecisionTotals &totals) {
     llvm::sort(layers);
     layers.erase(llvm::unique(layers), layers.end());
     entries.push_back(JsonObject()
-                          .set("role", key.first)
-                          .set("encoding", key.second)
+                          .set("role", key.role)
+                          .set("encoding", key.encoding)
+                          .set("source", key.source)
+                          .set("verbatim", key.isVerbatim)
                           .set("layers", formatNumbers(layers))
                           .set("weights", sum.values)
                           .set("bits_per_weight", average(sum.bits, sum.values)));
@@ -162,7 +170,11 @@ static void formatPrecision(const JsonObject &report, llvm::raw_ostream &stream)
       std::string layers = text(*entry, "layers");
       stream << "  " << llvm::left_justify(text(*entry, "role"), 14) << llvm::left_justify(text(*entry, "encoding"), 8)
              << real(*entry, "bits_per_weight") << " bits, " << count(*entry, "weights") << " weights"
-             << (layers.empty() ? "" : ", layers " + layers) << "\n";
+             << (layers.empty() ? "" : ", layers " + layers);
+      const Json *verbatim = entry->find("verbatim");
+      if (std::string source = text(*entry, "source"); !source.empty())
+        stream << ", from " << source << (verbatim && verbatim->asBool() == true ? " as it is" : "");
+      stream << "\n";
     }
 }
 

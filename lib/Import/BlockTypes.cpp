@@ -76,4 +76,20 @@ void dequantizeBlocks(TensorType type, const uint8_t *bytes, llvm::MutableArrayR
     }
 }
 
+void unpackBlocks(TensorType type, const uint8_t *bytes, llvm::MutableArrayRef<int8_t> codes,
+                  llvm::MutableArrayRef<uint16_t> scales, llvm::MutableArrayRef<uint16_t> minima) {
+  assert(codes.size() == 32 * scales.size() && "a scale for each block");
+  assert(minima.size() == (type == TensorType::Q4_1 ? scales.size() : 0) && "a minimum for each block of Q4_1");
+  uint64_t blockBytes = tensorTypeBlock(type).bytes;
+  for (size_t i = 0; i < scales.size(); ++i, bytes += blockBytes) {
+    int8_t *out = codes.data() + 32 * i;
+    scales[i] = llvm::support::endian::read16le(bytes);
+    if (type == TensorType::Q4_1)
+      minima[i] = f32ToF16(halfAt(bytes + 2) + 8 * halfAt(bytes));
+    const uint8_t *stored = bytes + (type == TensorType::Q4_1 ? 4 : 2);
+    for (int k = 0; k < 32; ++k)
+      out[k] = static_cast<int8_t>(type == TensorType::Q8_0 ? stored[k] : (stored[k % 16] >> (k / 16 * 4) & 15) - 8);
+  }
+}
+
 } // namespace moec

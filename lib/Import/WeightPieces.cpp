@@ -51,6 +51,21 @@ Expected<PiecedWeight> PiecedWeight::create(mlir::moe::WeightOp weight, int64_t 
   return result;
 }
 
+Error PiecedWeight::forEachPiece(uint64_t firstRow, uint64_t numRows, Read read) const {
+  std::optional<uint64_t> end = checkedAdd(firstRow, numRows);
+  if (!end || *end > rowsOfPiece * pieces.size())
+    return fault(name + " has " + Twine(rowsOfPiece * pieces.size()) + " rows, but " + Twine(numRows) + " from row " +
+                 Twine(firstRow) + " are asked for");
+  while (firstRow < *end) {
+    uint64_t row = firstRow % rowsOfPiece, count = std::min(rowsOfPiece - row, *end - firstRow);
+    const Piece &piece = pieces[firstRow / rowsOfPiece];
+    if (Error error = read(piece.source, piece.firstRow + row, count))
+      return error;
+    firstRow += count;
+  }
+  return Error::success();
+}
+
 Error PiecedWeight::readRows(uint64_t firstRow, uint64_t numRows, llvm::MutableArrayRef<float> out) const {
   if (isColumn) {
     // One row is the whole column.
@@ -59,19 +74,28 @@ Error PiecedWeight::readRows(uint64_t firstRow, uint64_t numRows, llvm::MutableA
                    " are asked for");
     numRows = rowsOfPiece * pieces.size();
   }
-  std::optional<uint64_t> end = checkedAdd(firstRow, numRows);
-  if (!end || *end > rowsOfPiece * pieces.size() || out.size() != numRows * numColumns)
-    return fault(name + " has " + Twine(rowsOfPiece * pieces.size()) + " rows, but " + Twine(numRows) + " from row " +
-                 Twine(firstRow) + " are asked for");
-  while (firstRow < *end) {
-    uint64_t row = firstRow % rowsOfPiece, count = std::min(rowsOfPiece - row, *end - firstRow);
-    const Piece &piece = pieces[firstRow / rowsOfPiece];
-    if (Error error = readWeightRows(piece.source, piece.firstRow + row, count, out.take_front(count * numColumns)))
-      return error;
-    out = out.drop_front(count * numColumns);
-    firstRow += count;
-  }
-  return Error::success();
+  if (out.size() != numRows * numColumns)
+    return fault(name + ": " + Twine(numRows) + " rows do not fit " + Twine(out.size()) + " values");
+  return forEachPiece(firstRow, numRows, [&](const WeightSource &source, uint64_t row, uint64_t count) {
+    llvm::MutableArrayRef<float> own = out.take_front(count * numColumns);
+    out = out.drop_front(own.size());
+    return readWeightRows(source, row, count, own);
+  });
+}
+
+Error PiecedWeight::readCodes(uint64_t firstRow, uint64_t numRows, llvm::MutableArrayRef<int8_t> codes,
+                              llvm::MutableArrayRef<uint16_t> scales) const {
+  if (isColumn || numRows == 0 || codes.size() != numRows * numColumns || scales.size() % numRows)
+    return fault(name + ": codes of " + Twine(numRows) + " rows do not fit " + Twine(codes.size()) + " codes and " +
+                 Twine(scales.size()) + " scales");
+  size_t scalesOfRow = scales.size() / numRows;
+  return forEachPiece(firstRow, numRows, [&](const WeightSource &source, uint64_t row, uint64_t count) {
+    llvm::MutableArrayRef<int8_t> own = codes.take_front(count * numColumns);
+    llvm::MutableArrayRef<uint16_t> ownScales = scales.take_front(count * scalesOfRow);
+    codes = codes.drop_front(own.size());
+    scales = scales.drop_front(ownScales.size());
+    return readWeightCodes(source, row, count, own, ownScales);
+  });
 }
 
 } // namespace moec

@@ -34,12 +34,18 @@ public:
 
   /// Rows [firstRow, firstRow + numRows) into `out`, piece by piece. Errors: those of `readWeightRows`.
   llvm::Error readRows(uint64_t firstRow, uint64_t numRows, llvm::MutableArrayRef<float> out) const;
+  /// The same of codes and their scales. Errors: those of `readWeightCodes`; a vector.
+  llvm::Error readCodes(uint64_t firstRow, uint64_t numRows, llvm::MutableArrayRef<int8_t> codes,
+                        llvm::MutableArrayRef<uint16_t> scales) const;
 
 private:
   struct Piece {
     WeightSource source;
     uint64_t firstRow; ///< of the source
   };
+  using Read = llvm::function_ref<llvm::Error(const WeightSource &source, uint64_t firstRow, uint64_t numRows)>;
+  /// Calls `read` for the run of rows in each piece, in order.
+  llvm::Error forEachPiece(uint64_t firstRow, uint64_t numRows, Read read) const;
 
   PiecedWeight(std::string name, bool isColumn, uint64_t rowsOfPiece, uint64_t numColumns)
       : name(std::move(name)), isColumn(isColumn), rowsOfPiece(rowsOfPiece), numColumns(numColumns) {}

@@ -8,6 +8,7 @@
 #include "lib/Support/Fault.h"
 #include "lib/Support/Half.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Endian.h"
 
 #include <algorithm>
@@ -44,14 +45,19 @@ void convert(TensorType type, const uint8_t *bytes, llvm::MutableArrayRef<float>
   }
 }
 
+struct ByteRange {
+  uint64_t begin, size;
+};
+
 RandomType randomTypeOf(TensorType type) {
   return type == TensorType::F32 ? RandomType::F32 : type == TensorType::F16 ? RandomType::F16 : RandomType::BF16;
 }
 
 } // namespace
 
-Error readWeightRows(const WeightSource &source, uint64_t firstRow, uint64_t numRows,
-                     llvm::MutableArrayRef<float> out) {
+/// Where rows of a source stand: bytes from `begin` on.
+static llvm::Expected<ByteRange> bytesOfRows(const WeightSource &source, uint64_t firstRow, uint64_t numRows,
+                                             uint64_t numValues) {
   const std::string path = source.random ? "generated weights" : source.file->path();
   if (!isWeightType(source.type))
     return fault("'" + path + "': cannot read weights of dtype " + tensorTypeName(source.type) +
@@ -72,20 +78,61 @@ Error readWeightRows(const WeightSource &source, uint64_t firstRow, uint64_t num
   if (!size || !begin)
     return fault("'" + path + "': a weight of " + Twine(source.numRows) + " x " + Twine(source.numColumns) +
                  " values at " + Twine(source.offsetBytes) + " is 2^64 bytes or more");
-  if (*count != out.size())
-    return fault("'" + path + "': " + Twine(*count) + " values do not fit " + Twine(out.size()));
+  if (*count != numValues)
+    return fault("'" + path + "': " + Twine(*count) + " values do not fit " + Twine(numValues));
+  return ByteRange{*begin, *size};
+}
+
+/// Gives the bytes of a range in pieces of whole blocks, each with the number of its first value.
+static Error readPieces(const WeightSource &source, ByteRange range,
+                        llvm::function_ref<void(llvm::ArrayRef<uint8_t> bytes, uint64_t firstValue)> use) {
+  TypeBlock block = tensorTypeBlock(source.type);
+  std::vector<uint8_t> piece(static_cast<size_t>(std::min(kPieceBytes / block.bytes * block.bytes, range.size)));
+  for (uint64_t done = 0; done < range.size; done += piece.size()) {
+    llvm::MutableArrayRef<uint8_t> bytes =
+        llvm::MutableArrayRef(piece).take_front(std::min<uint64_t>(range.size - done, piece.size()));
+    if (Error error = source.file->read(range.begin + done, bytes))
+      return error;
+    use(bytes, done / block.bytes * block.values);
+  }
+  return Error::success();
+}
+
+Error readWeightRows(const WeightSource &source, uint64_t firstRow, uint64_t numRows,
+                     llvm::MutableArrayRef<float> out) {
+  llvm::Expected<ByteRange> range = bytesOfRows(source, firstRow, numRows, out.size());
+  if (!range)
+    return range.takeError();
+  TypeBlock block = tensorTypeBlock(source.type);
   if (source.random) {
-    source.random->values(randomTypeOf(source.type), *begin / block.bytes, out);
+    source.random->values(randomTypeOf(source.type), range->begin / block.bytes, out);
     return Error::success();
   }
-  std::vector<uint8_t> piece(static_cast<size_t>(std::min<uint64_t>(kPieceBytes / block.bytes * block.bytes, *size)));
-  for (uint64_t done = 0; done < *size;) {
-    uint64_t bytes = std::min<uint64_t>(*size - done, piece.size());
-    if (Error error = source.file->read(*begin + done, llvm::MutableArrayRef(piece).take_front(bytes)))
+  return readPieces(source, *range, [&](llvm::ArrayRef<uint8_t> bytes, uint64_t firstValue) {
+    convert(source.type, bytes.data(), out.slice(firstValue, bytes.size() / block.bytes * block.values));
+  });
+}
+
+Error readWeightCodes(const WeightSource &source, uint64_t firstRow, uint64_t numRows,
+                      llvm::MutableArrayRef<int8_t> codes, llvm::MutableArrayRef<uint16_t> scales) {
+  bool hasMinima = source.type == TensorType::Q4_1;
+  if (!hasMinima && source.type != TensorType::Q8_0 && source.type != TensorType::Q4_0)
+    return fault(llvm::Twine("weights of dtype ") + tensorTypeName(source.type) +
+                 " have no codes to keep, expects Q8_0, Q4_0 or Q4_1");
+  llvm::Expected<ByteRange> range = bytesOfRows(source, firstRow, numRows, codes.size());
+  if (!range)
+    return range.takeError();
+  uint64_t groups = source.numColumns / 32, stride = groups * (hasMinima ? 2 : 1);
+  if (scales.size() != numRows * stride)
+    return fault("'" + source.file->path() + "': " + Twine(numRows * stride) + " scales do not fit " +
+                 Twine(scales.size()));
+  std::vector<uint8_t> row(static_cast<size_t>(numRows ? range->size / numRows : 0));
+  for (uint64_t r = 0; r < numRows; ++r) {
+    if (Error error = source.file->read(range->begin + r * row.size(), row))
       return error;
-    convert(source.type, piece.data(),
-            out.slice(done / block.bytes * block.values, bytes / block.bytes * block.values));
-    done += bytes;
+    llvm::MutableArrayRef<uint16_t> own = scales.slice(r * stride, stride);
+    unpackBlocks(source.type, row.data(), codes.slice(r * source.numColumns, source.numColumns), own.take_front(groups),
+                 own.drop_front(groups));
   }
   return Error::success();
 }

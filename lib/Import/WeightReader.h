@@ -30,7 +30,12 @@ struct WeightSource {
 llvm::Error readWeightRows(const WeightSource &source, uint64_t firstRow, uint64_t numRows,
                            llvm::MutableArrayRef<float> out);
 
-/// The same from a file that is opened for this call.
+/// Reads the codes of rows, [numRows, numColumns], and their scales, for each row those of all groups and then for Q4_1
+/// the minima: see `unpackBlocks`. Errors: as `readWeightRows`; a type other than Q8_0, Q4_0 and Q4_1.
+llvm::Error readWeightCodes(const WeightSource &source, uint64_t firstRow, uint64_t numRows,
+                            llvm::MutableArrayRef<int8_t> codes, llvm::MutableArrayRef<uint16_t> scales);
+
+/// The values from a file that is opened for this call.
 llvm::Expected<std::vector<float>> readWeight(llvm::StringRef path, TensorType type, uint64_t offsetBytes,
                                               uint64_t numRows, uint64_t numColumns);
 

@@ -25,7 +25,8 @@ struct PackTensor {
   TensorEntry entry; ///< record and offset are set by `finish`
   uint64_t bytes = 0;
   RowGenerator generate; ///< empty: the values come from the TensorSource
-  std::string recipe;    ///< what a generated tensor holds, e.g. "rope cos theta=10000"
+  std::string recipe;    ///< what a generated tensor holds, e.g. "rope cos theta=10000"; else how codes are made, if
+                         ///< other than by rounding: "verbatim"
 };
 
 /// A matrix of an expert: y = W x.
@@ -66,6 +67,8 @@ public:
   llvm::Expected<size_t> addRowTable(llvm::StringRef name, int64_t rows, int64_t cols, Encoding encoding);
   /// One expert; gate, up and down get consecutive numbers, of which the first is returned.
   llvm::Expected<size_t> addExpert(int32_t layer, int32_t expert, const std::array<ExpertMatrix, 3> &matrices);
+  /// Says how the codes of a tensor are made; becomes part of the plan's identity.
+  void setRecipe(size_t tensor, llvm::StringRef recipe) { tensorList[tensor].recipe = recipe.str(); }
   /// A file that weights come from. The order counts, the name does not.
   void addSource(uint64_t sizeBytes, const Digest128 &hash);
 

@@ -106,8 +106,8 @@ void PackPlan::computeIdentity() {
                      std::to_string(MOERT_GENERATED_ABI_VERSION) + "\ncompiler " + compilerVersion + "\nfamily " +
                      std::to_string(static_cast<uint32_t>(layoutFamily)) + "\n" + sourceText + tableText;
   for (const PackTensor &tensor : tensorList)
-    if (tensor.generate)
-      text += "generated " + tensor.entry.name + " " + tensor.recipe + "\n";
+    if (!tensor.recipe.empty())
+      text += (tensor.generate ? "generated " : "codes ") + tensor.entry.name + " " + tensor.recipe + "\n";
   // Offsets count from the resident segment: what stands before it is no part of what the weights should be.
   for (const PackRecord &record : recordList) {
     const moepack_record &r = record.record;

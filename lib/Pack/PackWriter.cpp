@@ -17,6 +17,11 @@
 
 namespace moec {
 
+llvm::Error TensorSource::readCodes(size_t tensor, int64_t, int64_t, llvm::MutableArrayRef<int8_t>,
+                                    llvm::MutableArrayRef<uint16_t>) const {
+  return fault("tensor " + llvm::Twine(tensor) + " of the pack has no codes");
+}
+
 namespace {
 
 /// Encodes pieces on threads and hands them out in order.

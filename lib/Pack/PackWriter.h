@@ -18,6 +18,11 @@ public:
   /// Threads: called by several at once.
   virtual llvm::Error readRows(size_t tensor, int64_t rowBegin, int64_t rowEnd,
                                llvm::MutableArrayRef<float> out) const = 0;
+  /// Whether `readCodes` gives a tensor's codes, which are stored as they are.
+  virtual bool hasCodes(size_t /*tensor*/) const { return false; }
+  /// Fills codes [rowEnd - rowBegin, cols] and scales, for each row as `quantizeRow` has them.
+  virtual llvm::Error readCodes(size_t tensor, int64_t rowBegin, int64_t rowEnd, llvm::MutableArrayRef<int8_t> codes,
+                                llvm::MutableArrayRef<uint16_t> scales) const;
 };
 
 struct PackWriteOptions {

@@ -75,6 +75,19 @@ struct PieceRows {
     return llvm::Error::success();
   }
 
+  /// Takes codes and scales from the source.
+  llvm::Error takeCodes(const TensorSource &source, size_t tensor) {
+    codes.resize(numRows * entry.cols);
+    scales.resize(numRows * numScales());
+    if (llvm::Error error = source.readCodes(tensor, rowBegin, rowBegin + numRows, codes, scales))
+      return error;
+    for (int64_t r = 0; r < numRows; ++r)
+      if (llvm::Error error = checkScales(llvm::ArrayRef(scales).slice(r * numScales(), numScales()), entry.encoding,
+                                          entry.name, rowBegin + r))
+        return error;
+    return llvm::Error::success();
+  }
+
   void encodeMatrix(const Layout &layout, llvm::MutableArrayRef<uint8_t> out) const {
     for (int64_t first = 0; first < numRows; first += layout.rowTile()) {
       int64_t n = std::min(layout.rowTile(), numRows - first), tile = (rowBegin + first) / layout.rowTile();
@@ -108,13 +121,18 @@ llvm::Expected<std::vector<uint8_t>> encodePiece(const PackPlan &plan, const Ten
                                                  const PackPiece &piece) {
   const PackTensor &tensor = plan.tensors()[piece.tensor];
   PieceRows rows{tensor.entry, piece.rowBegin, piece.rowEnd - piece.rowBegin, {}, {}, {}};
-  rows.values.resize(rows.numRows * tensor.entry.cols);
-  if (tensor.generate)
-    tensor.generate(piece.rowBegin, piece.rowEnd, rows.values);
-  else if (llvm::Error error = source.readRows(piece.tensor, piece.rowBegin, piece.rowEnd, rows.values))
-    return std::move(error);
-  if (llvm::Error error = rows.quantize())
-    return std::move(error);
+  if (tensor.entry.encoding.isInteger() && !tensor.generate && source.hasCodes(piece.tensor)) {
+    if (llvm::Error error = rows.takeCodes(source, piece.tensor))
+      return std::move(error);
+  } else {
+    rows.values.resize(rows.numRows * tensor.entry.cols);
+    if (tensor.generate)
+      tensor.generate(piece.rowBegin, piece.rowEnd, rows.values);
+    else if (llvm::Error error = source.readRows(piece.tensor, piece.rowBegin, piece.rowEnd, rows.values))
+      return std::move(error);
+    if (llvm::Error error = rows.quantize())
+      return std::move(error);
+  }
   std::vector<uint8_t> bytes(bytesOfRows(plan, piece.tensor, rows.numRows));
   switch (tensor.entry.storage) {
   case TensorStorage::Matrix:

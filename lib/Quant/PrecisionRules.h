@@ -24,6 +24,7 @@ struct WeightFacts {
   int64_t layer = -1; ///< -1: outside layers
   int64_t columns = 0;
   bool isVector = false; ///< vectors stay f32
+  std::string source{};  ///< type in the checkpoint: "bf16", "q4_1"
 
   /// Why the weight stays f32 under every rule; empty if it can be encoded.
   std::string reasonForF32() const;

@@ -3,6 +3,7 @@
 /// The table of presets. Main source: docs/precision.md ("Presets").
 #include "lib/Quant/Presets.h"
 
+#include "lib/Quant/SourceEncoding.h"
 #include "lib/Support/Fault.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -18,13 +19,16 @@ struct Preset {
 };
 } // namespace
 
-static constexpr llvm::StringLiteral kNames[] = {"f32", "f16", "int8", "int6", "int4", "int8m", "int4m", "mixed"};
+static constexpr llvm::StringLiteral kNames[] = {"f32",   "f16",   "int8",  "int6",  "int4",
+                                                 "int8m", "int4m", "mixed", "source"};
 /// Groups are those that the caller asks for; 32 only stands here for an integer kind.
 static constexpr Preset kPresets[] = {{Encoding::f32(), Encoding::f32()},     {Encoding::f16(), Encoding::f16()},
                                       {Encoding::i8(32), Encoding::i8(32)},   {Encoding::i6(32), Encoding::i6(32)},
                                       {Encoding::i4(32), Encoding::i4(32)},   {Encoding::i8m(32), Encoding::i8m(32)},
                                       {Encoding::i4m(32), Encoding::i4m(32)}, {Encoding::i8(32), Encoding::i4(32)}};
-static_assert(std::size(kNames) == std::size(kPresets), "a preset for each name");
+static_assert(std::size(kNames) == std::size(kPresets) + 1, "a preset for each name but the last");
+/// Its encodings follow from the checkpoint.
+static constexpr llvm::StringLiteral kSource = kNames[std::size(kPresets)];
 
 llvm::ArrayRef<llvm::StringLiteral> presetNames() { return kNames; }
 
@@ -43,12 +47,17 @@ llvm::Expected<std::vector<Encoding>> presetEncodings(llvm::ArrayRef<WeightFacts
   int64_t size = 32; // auto: the smallest group has the smallest error
   if (group != "auto" && (group.getAsInteger(10, size) || (size != 32 && size != 64 && size != 128)))
     return fault("expects a group of auto, 32, 64 or 128, but got '" + group + "'");
-  const Preset &chosen = kPresets[llvm::find(kNames, preset) - std::begin(kNames)];
+  if (preset == kSource && group != "auto")
+    return fault("expects the group auto with the preset source, which keeps the checkpoint's own groups, but got '" +
+                 group + "'");
+  const Preset *chosen = preset == kSource ? nullptr : &kPresets[llvm::find(kNames, preset) - std::begin(kNames)];
   std::vector<Encoding> encodings;
   for (const WeightFacts &weight : weights) {
     bool isSensitive =
         llvm::is_contained({"embedding", "head", "attention_v", "attention_o", "delta_v", "delta_out"}, weight.role);
-    Encoding encoding = isSensitive ? chosen.sensitive : chosen.other;
+    Encoding encoding = !chosen       ? sourceEncodingOf(weight.source).encoding
+                        : isSensitive ? chosen->sensitive
+                                      : chosen->other;
     if (!weight.reasonForF32().empty())
       encoding = Encoding::f32();
     else if (encoding.isInteger())

@@ -12,8 +12,10 @@ namespace moec {
 llvm::ArrayRef<llvm::StringLiteral> presetNames();
 
 /// The encodings of `weights` under `preset` and `group` ("auto", "32", "64", "128"), not yet checked against columns.
+/// The preset `source` takes the encoding that keeps the checkpoint's own type (SourceEncoding.h).
 /// With auto the group is 32, and a matrix whose columns 32 does not divide is f16.
-/// Errors: an unknown preset (with the reason for 4 bits as the floor where it asks for less) or group.
+/// Errors: an unknown preset (with the reason for 4 bits as the floor where it asks for less) or group, another
+/// group than auto with `source`.
 llvm::Expected<std::vector<Encoding>> presetEncodings(llvm::ArrayRef<WeightFacts> weights, llvm::StringRef preset,
                                                       llvm::StringRef group);
 /// The error of `presetEncodings` for a preset that is not known, or success.

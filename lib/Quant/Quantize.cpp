@@ -58,6 +58,17 @@ llvm::Error checkFloats(llvm::ArrayRef<float> values, const Encoding &encoding, 
                llvm::Twine(bad - values.begin()) + ", expected at most 65504, the largest f16; store it as f32");
 }
 
+llvm::Error checkScales(llvm::ArrayRef<uint16_t> scales, const Encoding &encoding, llvm::StringRef tensor,
+                        int64_t row) {
+  auto bad = std::find_if(scales.begin(), scales.end(), [](uint16_t bits) { return (bits & 0x7C00) == 0x7C00; });
+  if (bad == scales.end())
+    return llvm::Error::success();
+  int64_t groups = static_cast<int64_t>(scales.size()) / (encoding.minimum ? 2 : 1), index = bad - scales.begin();
+  return fault("'" + tensor + "' has a " + (index < groups ? "scale" : "minimum") + " that is no finite f16 in row " +
+               llvm::Twine(row) + ", group " + llvm::Twine(index % groups) +
+               ", expected finite weights; the file is damaged, download it again");
+}
+
 void packFloat(float value, const Encoding &encoding, uint8_t *out) {
   assert(!encoding.isInteger() && "a float encoding");
   if (encoding.kind == EncodingKind::f16)

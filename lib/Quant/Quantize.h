@@ -26,6 +26,9 @@ llvm::Error quantizeRow(llvm::ArrayRef<float> values, const Encoding &encoding, 
 /// The check that `quantizeRow` makes, for rows that stay floats: finite, and for f16 not beyond 65504 when rounded.
 llvm::Error checkFloats(llvm::ArrayRef<float> values, const Encoding &encoding, llvm::StringRef tensor, int64_t row);
 
+/// The check for scales and minima that come from a file: all finite. Shapes as `quantizeRow`.
+llvm::Error checkScales(llvm::ArrayRef<uint16_t> scales, const Encoding &encoding, llvm::StringRef tensor, int64_t row);
+
 /// One value as f32 or f16 (rounded to nearest even), little-endian, at `out`, and back.
 void packFloat(float value, const Encoding &encoding, uint8_t *out);
 float unpackFloat(const uint8_t *bytes, const Encoding &encoding);

@@ -69,6 +69,26 @@ llvm::Expected<Matrix> Matrix::create(llvm::ArrayRef<float> values, int64_t rows
   return matrix;
 }
 
+llvm::Expected<Matrix> Matrix::ofCodes(std::vector<int8_t> codes, llvm::ArrayRef<uint16_t> scales, int64_t rows,
+                                       int64_t columns, const Encoding &encoding, llvm::StringRef name) {
+  if (llvm::Error error = checkEncoding(encoding, columns, name))
+    return error;
+  Matrix matrix;
+  matrix.numRows = rows;
+  matrix.numColumns = columns;
+  matrix.kind = encoding;
+  matrix.codes = std::move(codes);
+  int64_t numGroups = encoding.numGroups(columns), numScales = encoding.numScales(columns);
+  for (int64_t r = 0; r < rows; ++r) {
+    llvm::ArrayRef<uint16_t> own = scales.slice(r * numScales, numScales);
+    if (llvm::Error error = checkScales(own, encoding, name, r))
+      return error;
+    for (auto [i, half] : llvm::enumerate(own))
+      (int64_t(i) < numGroups ? matrix.scales : matrix.minima).push_back(f16ToF32(half));
+  }
+  return matrix;
+}
+
 float Matrix::at(int64_t row, int64_t column) const {
   if (!kind.isInteger())
     return tiles[(row / kTileRows * numColumns + column) * kTileRows + row % kTileRows];

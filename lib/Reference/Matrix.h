@@ -51,6 +51,9 @@ public:
   /// Errors: the group does not divide the columns; a value is not finite; a scale overflows; with `name` in them.
   static llvm::Expected<Matrix> create(llvm::ArrayRef<float> values, int64_t rows, int64_t columns,
                                        const Encoding &encoding, llvm::StringRef name);
+  /// Of codes [rows][columns] and f16 scales, for each row as `quantizeRow` has them. Errors: a scale is not finite.
+  static llvm::Expected<Matrix> ofCodes(std::vector<int8_t> codes, llvm::ArrayRef<uint16_t> scales, int64_t rows,
+                                        int64_t columns, const Encoding &encoding, llvm::StringRef name);
 
   int64_t rows() const { return numRows; }
   int64_t columns() const { return numColumns; }

@@ -59,15 +59,26 @@ llvm::Error FileWeightProvider::openFile(Attribute attribute) {
   return llvm::Error::success();
 }
 
-llvm::Expected<std::vector<float>> FileWeightProvider::readValues(moe::WeightOp weight, int64_t expert, int64_t rows,
-                                                                  int64_t columns) {
+llvm::Expected<Matrix> FileWeightProvider::readMatrix(moe::WeightOp weight, int64_t expert, int64_t rows,
+                                                      int64_t columns) {
+  llvm::Expected<Encoding> encoding = moe::encodingOf(weight.getQuant());
+  if (!encoding)
+    return encoding.takeError();
   llvm::Expected<PiecedWeight> source = PiecedWeight::create(weight, expert, files);
   if (!source)
     return source.takeError();
-  std::vector<float> values(static_cast<size_t>(rows) * static_cast<size_t>(columns));
+  size_t count = static_cast<size_t>(rows) * static_cast<size_t>(columns);
+  if (weight.isVerbatim()) {
+    std::vector<int8_t> codes(count);
+    std::vector<uint16_t> scales(static_cast<size_t>(rows * encoding->numScales(columns)));
+    if (llvm::Error error = source->readCodes(0, rows, codes, scales))
+      return error;
+    return Matrix::ofCodes(std::move(codes), scales, rows, columns, *encoding, weight.getSymName());
+  }
+  std::vector<float> values(count);
   if (llvm::Error error = source->readRows(0, rows, values))
     return error;
-  return values;
+  return Matrix::create(values, rows, columns, *encoding, weight.getSymName());
 }
 
 llvm::Expected<std::shared_ptr<const Matrix>> FileWeightProvider::matrix(moe::WeightOp weight, int64_t expert) {
@@ -80,13 +91,7 @@ llvm::Expected<std::shared_ptr<const Matrix>> FileWeightProvider::matrix(moe::We
   int64_t columns = type.getShape().back(), rows = type.getRank() == 1 ? 1 : type.getShape()[type.getRank() - 2];
   if (expert < 0 || expert >= (type.getRank() == 3 ? type.getDimSize(0) : 1))
     return fault("'" + weight.getSymName() + "' has no expert " + llvm::Twine(expert));
-  llvm::Expected<Encoding> encoding = moe::encodingOf(moe::getQuant(type));
-  if (!encoding)
-    return encoding.takeError();
-  llvm::Expected<std::vector<float>> values = readValues(weight, expert, rows, columns);
-  if (!values)
-    return values.takeError();
-  llvm::Expected<Matrix> matrix = Matrix::create(*values, rows, columns, *encoding, weight.getSymName());
+  llvm::Expected<Matrix> matrix = readMatrix(weight, expert, rows, columns);
   if (!matrix)
     return matrix.takeError();
   auto shared = std::make_shared<const Matrix>(std::move(*matrix));

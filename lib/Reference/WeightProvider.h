@@ -51,8 +51,7 @@ private:
 
   explicit FileWeightProvider(const FileWeightOptions &options) : options(options) {}
   llvm::Error openFile(mlir::Attribute attribute);
-  llvm::Expected<std::vector<float>> readValues(mlir::moe::WeightOp weight, int64_t expert, int64_t rows,
-                                                int64_t columns);
+  llvm::Expected<Matrix> readMatrix(mlir::moe::WeightOp weight, int64_t expert, int64_t rows, int64_t columns);
   void insert(const Key &key, std::shared_ptr<const Matrix> matrix);
 
   FileWeightOptions options;

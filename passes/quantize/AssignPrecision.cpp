@@ -7,6 +7,7 @@
 #include "passes/quantize/PrecisionRecord.h"
 
 #include "lib/Quant/Presets.h"
+#include "lib/Quant/SourceEncoding.h"
 
 namespace mlir::moe {
 #define GEN_PASS_DEF_ASSIGNPRECISION
@@ -56,7 +57,9 @@ struct AssignPrecision : moe::impl::AssignPrecisionBase<AssignPrecision> {
       return weight.emitOpError(llvm::toString(std::move(error)));
     weight.setType(
         RankedTensorType::get(type.getShape(), type.getElementType(), moe::quantOf(&getContext(), encoding)));
-    weight.setRecipeAttr(RecipeAttr::get(&getContext(), StringAttr::get(&getContext(), "round_to_nearest")));
+    bool isVerbatim = moec::isVerbatim(weight.getSource().getDtype(), encoding);
+    StringRef method = isVerbatim ? StringRef(kVerbatim) : StringRef("round_to_nearest");
+    weight.setRecipeAttr(RecipeAttr::get(&getContext(), StringAttr::get(&getContext(), method)));
     return success();
   }
 

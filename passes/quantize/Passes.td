@@ -12,7 +12,8 @@ def AssignPrecision : Pass<"moe-assign-precision", "::mlir::ModuleOp"> {
     *Before*: L1, f32 weights. *After*: `moe.weight` types carry `#moe.q`, and each product with an integer weight reads
     a `moe.quantize_act` (`f16` products read plain activations). First the preset: `f32` leaves everything; `f16`, `int8`,
     `int6` and `int4` encode embedding, head and all linear weights, `int8m` and `int4m` with a minimum beside each scale;
-    `mixed` gives embedding, head, V and O int8 and all others int4. Then the rules of the module attribute
+    `mixed` gives embedding, head, V and O int8 and all others int4; `source` keeps what the checkpoint has. A weight of a
+    block type in the encoding of its own codes has the recipe `verbatim`, others `round_to_nearest`. Then the rules of the module attribute
     `moe.precision`, in order, a later one wins; each selects weights by `roles`, `layers`, `tensor` and `experts`. Vectors
     and the router stay f32. With the group `auto` groups have 32 columns, and rows that 32 does not divide become f16.
     *Assumes*: verified L1. *Refuses*: unknown presets, groups, roles and encodings, fewer than 4 bits, a group that does
@@ -22,7 +23,7 @@ def AssignPrecision : Pass<"moe-assign-precision", "::mlir::ModuleOp"> {
     Example: `moe-opt --moe-assign-precision="preset=int4 group=32" model.mlir`
   }];
   let options = [
-    Option<"preset", "preset", "std::string", "\"\"", "f32, f16, int8, int6, int4, int8m, int4m or mixed">,
+    Option<"preset", "preset", "std::string", "\"\"", "f32, f16, int8, int6, int4, int8m, int4m, mixed or source">,
     Option<"group", "group", "std::string", "\"\"", "auto, 32, 64 or 128 values that share a scale">];
   let dependentDialects = ["::mlir::moe::MoeDialect"];
 }

@@ -27,6 +27,7 @@ std::vector<moec::WeightFacts> moe::factsOf(ModuleOp module) {
     RankedTensorType type = weight.getTensorType();
     moec::WeightFacts facts;
     facts.name = weight.getLabel();
+    facts.source = weight.getSource().getDtype().str();
     facts.role = stringifyRole(weight.getRole()).str();
     facts.layer = static_cast<int64_t>(weight.getLayer());
     facts.columns = type.getShape().back();

@@ -5,7 +5,7 @@ experts in one tensor, Q and K of llama in pairs, the tokenizer from metadata.""
 import os
 
 from gguffile import blocks, gguf, metadata_of, tensors_of
-from moectest import check, moec, program, execute, run, run_json, same_files, scratch
+from moectest import check, execute, moec, program, report, run_json, same_files, scratch
 from tinymodel import CONFIG, TinyModel
 
 TYPES = ("BF16", "Q8_0", "Q4_0", "Q4_1")
@@ -33,25 +33,46 @@ def write_both(folder, architecture, config, shapes):
     return model.write(), path
 
 
-def compare(architecture, config, shapes, quant):
+def build(folder, name, source, quant):
+    """Compiles; gives the results of a run, and checks that its logits are the interpreter's."""
+    out = os.path.join(folder, name)
+    moec("compile", source, "--target", "host", "--quant", quant, "--dump-phases-to", folder, "-o", out)
+    results = run_json(out, "--prompt", TEXT, "--max-tokens", 8, "--greedy", "--logits", out + ".npy")
+    ids = ",".join(map(str, results["prompt_ids"]))
+    execute([program("moe-interpret"), os.path.join(folder, f"4-{name}.fuse.mlir"), "--ids", ids, "--greedy", "8",
+             "--logits", out + ".expected.npy"])
+    check(same_files(out + ".npy", out + ".expected.npy"), f"{source} {quant}: the interpreter's logits differ")
+    return out, results
+
+
+def compare(architecture, config, shapes):
     with scratch() as folder:
         model, path = write_both(folder, architecture, config, shapes)
-        logits, results = [], []
-        for name, source in (("a", model), ("b", path)):
-            out = os.path.join(folder, name)
-            moec("compile", source, "--target", "host", "--quant", quant, "--dump-phases-to", folder, "-o", out)
-            logits.append(out + ".npy")
-            run(out, "--prompt", TEXT, "--max-tokens", 8, "--greedy", "--logits", logits[-1])
-            results.append(run_json(out, "--prompt", TEXT, "--max-tokens", 8, "--greedy"))
-        first, second = results
-        check(first["prompt_ids"] == second["prompt_ids"], f"{architecture}: the tokenizers differ: {results}")
-        check(same_files(*logits), f"{architecture} {quant}: the logits differ")
-        expected = os.path.join(folder, "expected.npy")
-        execute([program("moe-interpret"), os.path.join(folder, "4-b.fuse.mlir"), "--ids",
-                 ",".join(map(str, second["prompt_ids"])), "--greedy", "8", "--logits", expected])
-        check(same_files(logits[1], expected), f"{architecture} {quant}: the interpreter's logits differ")
+        first, results = build(folder, "a", model, "f32")
+        second, others = build(folder, "b", path, "f32")
+        check(results["prompt_ids"] == others["prompt_ids"], f"{architecture}: the tokenizers differ")
+        check(same_files(first + ".npy", second + ".npy"), f"{architecture}: the logits differ")
+        kept, _ = build(folder, "kept", path, "source")
+        return {(entry["source"], entry["encoding"], entry["verbatim"]) for entry in report(kept)["precision"]}
+
+
+def without_experts(shapes, has_norms):
+    """The tensors of the dense relative: one network, and no norms of heads for llama."""
+    result = {}
+    for name, tensor in shapes.items():
+        if ".experts.0." in name:
+            result[name.replace("experts.0.", "")] = tensor
+        elif ".experts." not in name and ".mlp.gate." not in name and (has_norms or "_norm." not in name):
+            result[name] = tensor
+    return result
 
 
 SHAPES = TinyModel("").tensors
-for quant in ("f32", "int8"):
-    compare("qwen3moe", CONFIG, SHAPES, quant)
+DENSE = {key: value for key, value in CONFIG.items() if "expert" not in key and key != "norm_topk_prob"}
+DENSE |= {"intermediate_size": DENSE.pop("moe_intermediate_size")}
+kinds = compare("qwen3moe", CONFIG, SHAPES)
+for architecture in ("llama", "qwen3"):
+    config = DENSE | {"model_type": architecture}
+    kinds |= compare(architecture, config, without_experts(SHAPES, architecture == "qwen3"))
+expected = {("q8_0", "i8/32", True), ("q4_0", "i4/32", True), ("q4_1", "i4m/32", True), ("bf16", "f32", False)}
+check(expected <= kinds, f"--quant source gives {kinds}")

@@ -20,6 +20,18 @@ moe.weight @w : tensor<64x96xf32, #moe.q<scheme = i4, group = 64>> role(attentio
 
 // -----
 
+// moe.weight (C4)
+// expected-error @+1 {{expects the encoding that holds the codes of bf16 for the recipe verbatim, but got}}
+moe.weight @w : tensor<64x96xf32, #moe.q<scheme = i4, group = 32>> role(attention_k) source(<dtype = "bf16", files = [0], offsets = [0]>) recipe(<method = "verbatim">)
+
+// -----
+
+// moe.weight (C4)
+// expected-error @+1 {{expects the encoding that holds the codes of q4_1 for the recipe verbatim, but got}}
+moe.weight @w : tensor<64x96xf32, #moe.q<scheme = i4, group = 32>> role(attention_k) source(<dtype = "q4_1", files = [0], offsets = [0]>) recipe(<method = "verbatim">)
+
+// -----
+
 // moe.param (C1)
 func.func @f() {
   // expected-error @+1 {{expects the name of a moe.weight, but got}}

@@ -3,6 +3,8 @@
 /// Blocks of every type give the values that the Python package gguf 0.17.1 computes (`quants.dequantize`), bit for
 /// bit.
 #include "lib/Import/BlockTypes.h"
+#include "lib/Quant/Quantize.h"
+#include "lib/Quant/SourceEncoding.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "gtest/gtest.h"
@@ -76,5 +78,26 @@ TEST(BlockTypes, GiveTheValuesOfTheFormat) {
       EXPECT_EQ(std::bit_cast<uint32_t>(values[block.values + index]), bits);
     }
     EXPECT_EQ(hashOf(llvm::ArrayRef(values).take_front(block.values)), golden.hash);
+  }
+}
+
+TEST(BlockTypes, UnpackGivesTheSameValues) {
+  for (const Golden &golden : kGoldens) {
+    if (golden.type == TensorType::Q6_K)
+      continue; // has no codes that are kept
+    std::string bytes = llvm::fromHex(golden.block);
+    const uint8_t *block = reinterpret_cast<const uint8_t *>(bytes.data());
+    std::vector<float> values(32), unpacked(32);
+    dequantizeBlocks(golden.type, block, values);
+    std::vector<int8_t> codes(32);
+    uint16_t scale = 0, minimum = 0;
+    bool hasMinimum = golden.type == TensorType::Q4_1;
+    unpackBlocks(golden.type, block, codes, scale, llvm::MutableArrayRef(minimum).take_front(hasMinimum));
+    EXPECT_EQ(scale, static_cast<uint8_t>(bytes[0]) | static_cast<uint8_t>(bytes[1]) << 8);
+    // Counted from the middle the minimum, near -0.127, is rounded once more: by half a unit of 2^-13 at most.
+    dequantizeRow(codes, hasMinimum ? std::vector<uint16_t>{scale, minimum} : std::vector<uint16_t>{scale},
+                  sourceEncodingOf(tensorTypeName(golden.type).lower()).encoding, unpacked);
+    for (unsigned i = 0; i < 32; ++i)
+      EXPECT_NEAR(unpacked[i], values[i], hasMinimum ? 0x1p-14 : 0) << tensorTypeName(golden.type).str() << " " << i;
   }
 }

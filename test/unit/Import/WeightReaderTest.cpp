@@ -53,3 +53,23 @@ TEST(WeightReader, RefusesRowsOutside) {
   EXPECT_TRUE(contains(errorText(readWeightRows(huge, 5, 1, out)), "is 2^64 bytes or more"));
   EXPECT_TRUE(contains(errorText(readWeight(file->path(), TensorType::F32, 0, 1 << 20, 1 << 20)), "too few for"));
 }
+
+TEST(WeightReader, ReadsCodesAndScalesOfRows) {
+  std::string row = std::string("\x00\x3C\x00\xC0", 4) + std::string(16, '\x80'); // d 1, m -2, codes 0 and 8
+  TestFolder folder;
+  llvm::Expected<RandomAccessFile> file = RandomAccessFile::open(folder.write("w", "x" + row + row + row));
+  ASSERT_TRUE(bool(file)) << llvm::toString(file.takeError());
+  WeightSource source{&*file, TensorType::Q4_1, 1, 3, 32};
+  std::vector<int8_t> codes(64);
+  std::vector<uint16_t> scales(4);
+  ASSERT_EQ(errorText(readWeightCodes(source, 1, 2, codes, scales)), "no error");
+  EXPECT_EQ(scales, (std::vector<uint16_t>{0x3C00, 0x4600, 0x3C00, 0x4600})); // minimum -2 + 8 * 1
+  EXPECT_EQ(codes[0], -8);
+  EXPECT_EQ(codes[31], 0);
+  scales.pop_back();
+  EXPECT_TRUE(contains(errorText(readWeightCodes(source, 1, 2, codes, scales)), "4 scales do not fit 3"));
+  EXPECT_TRUE(contains(errorText(readWeightCodes(source, 2, 2, codes, scales)), "are outside a weight of 3 rows"));
+  WeightSource narrow{&*file, TensorType::Q4_1, 1, 3, 16}, other{&*file, TensorType::BF16, 1, 3, 32};
+  EXPECT_TRUE(contains(errorText(readWeightCodes(narrow, 0, 1, codes, scales)), "is not in whole blocks of 32"));
+  EXPECT_TRUE(contains(errorText(readWeightCodes(other, 0, 1, codes, scales)), "dtype BF16 have no codes to keep"));
+}

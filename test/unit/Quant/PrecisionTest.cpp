@@ -4,6 +4,7 @@
 #include "lib/Quant/PrecisionFile.h"
 #include "lib/Quant/PrecisionTarget.h"
 #include "lib/Quant/Presets.h"
+#include "lib/Quant/SourceEncoding.h"
 
 #include "gtest/gtest.h"
 
@@ -71,6 +72,22 @@ TEST(Presets, RoleDecides) {
   for (llvm::StringRef preset : presetNames())
     EXPECT_FALSE(llvm::errorToBool(checkPreset(preset)));
   EXPECT_NE(llvm::toString(checkPreset("int3")).find("4 bits are the floor"), std::string::npos);
+}
+
+TEST(Presets, SourceKeepsWhatTheFileHas) {
+  std::vector<WeightFacts> weights;
+  std::vector<std::string> found;
+  for (llvm::StringRef dtype : {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q6_k"}) {
+    weights.push_back(weightOf("layers.0.v", "attention_v", 0, 256));
+    weights.back().source = dtype.str();
+  }
+  for (const Encoding &encoding : llvm::cantFail(presetEncodings(weights, "source", "auto")))
+    found.push_back(nameOf(encoding));
+  EXPECT_EQ(found, (std::vector<std::string>{"f32", "f16", "f32", "i8/32", "i4/32", "i4m/32", "i8/32"}));
+  EXPECT_TRUE(isVerbatim("q4_1", Encoding::i4m(32)) && !isVerbatim("q4_1", Encoding::i4(32)));
+  EXPECT_TRUE(!isVerbatim("q6_k", Encoding::i8(32)) && !isVerbatim("bf16", Encoding::f32()));
+  EXPECT_NE(llvm::toString(presetEncodings(weights, "source", "64").takeError()).find("expects the group auto with"),
+            std::string::npos);
 }
 
 TEST(Presets, GateOfASharedExpertStaysF32) {
