@@ -165,8 +165,9 @@ void readMixers(FieldReader &fields, const JsonCursor &root, const ModelFamily &
   if (!types)
     return fields.keep(types.takeError());
   if (!family.isHybrid) {
-    if (llvm::is_contained(*types, "linear_attention"))
-      fields.keep(root.find("layer_types")->complain("has 'linear_attention', which models of this kind do not have"));
+    for (llvm::StringRef type : {"linear_attention", "sliding_attention"})
+      if (llvm::is_contained(*types, type) && (type == "linear_attention" || family.window == WindowRule::None))
+        fields.keep(root.find("layer_types")->complain("has '" + type + "', which models of this kind do not have"));
     return;
   }
   uint64_t interval = fields.countOr("full_attention_interval", kMaxLayers, kDefaultAttentionInterval);
@@ -258,8 +259,14 @@ void readFeedForward(FieldReader &fields, const JsonCursor &root, const ModelFam
     return;
   }
   config.moeIntermediateSize = fields.count(family.expertSizeKey, kMaxWidth);
-  config.numExperts = fields.count("num_experts", kMaxExperts);
-  config.topK = fields.count("num_experts_per_tok", static_cast<int64_t>(config.numExperts), "num_experts");
+  // transformers 5 writes num_local_experts for qwen3_moe.
+  std::optional<JsonCursor> experts = root.find("num_experts"), local = root.find("num_local_experts");
+  llvm::StringRef expertsKey = local && !experts ? "num_local_experts" : "num_experts";
+  config.numExperts = fields.count(expertsKey, kMaxExperts);
+  if (local && experts && local->json().asInt64() != experts->json().asInt64())
+    fields.keep(local->complain("is " + local->json().describe() + ", but " + experts->jsonPath() + " is " +
+                                experts->json().describe() + "; expects the same in both"));
+  config.topK = fields.count("num_experts_per_tok", static_cast<int64_t>(config.numExperts), expertsKey);
   if (family.hasSharedExpert)
     config.sharedIntermediateSize = fields.count("shared_expert_intermediate_size", kMaxWidth);
   std::vector<uint64_t> dense;

@@ -93,6 +93,18 @@ TEST(FamilyConfig, ExpertsInSomeLayers) {
   EXPECT_EQ(accepted(tinyQwen2Moe(), "decoder_sparse_step", 3).numExperts, 0u); // no layer is left
 }
 
+TEST(FamilyConfig, ExpertsMayBeCalledLocal) {
+  Json config = tinyOlmoe();
+  config.asObject()->set("num_local_experts", 4);
+  EXPECT_EQ(accepted(config).numExperts, 4u);
+  EXPECT_EQ(accepted(config, "num_experts", nullptr).numExperts, 4u);
+  EXPECT_EQ(refused(config, "num_experts", 8),
+            "config.json: num_local_experts is 4, but num_experts is 8; expects the same in both");
+  config.asObject()->set("num_experts", nullptr);
+  EXPECT_EQ(refused(config, "num_experts_per_tok", 5),
+            "config.json: num_experts_per_tok is 5, expects 1 to 4 (num_local_experts)");
+}
+
 TEST(FamilyConfig, OlmoeNormalizesTheWholeWidth) {
   ModelConfig config = accepted(tinyOlmoe());
   EXPECT_EQ(config.headNorm, HeadNorm::Width);
@@ -139,6 +151,7 @@ TEST(FamilyConfig, HybridModelsRefuseWhatDoesNotFit) {
   EXPECT_TRUE(contains(refused(config, "partial_rotary_factor", 0.1), "lets 0 of 8 values of a head rotate"));
   EXPECT_TRUE(contains(refused(config, "decoder_sparse_step", 2), "decoder_sparse_step is 2, expects 1"));
   EXPECT_TRUE(contains(refused(tinyQwen3(), "layer_types", JsonArray{"linear_attention"}), "has 'linear_attention'"));
+  EXPECT_TRUE(contains(refused(tinyLlama(), "layer_types", JsonArray{"sliding_attention"}), "has 'sliding_attention'"));
   Json outer = tinyQwen35Moe();
   EXPECT_EQ(refused(outer, "text_config", 3), "config.json: text_config is 3, expects an object");
   EXPECT_EQ(refused(outer, "text_config", familyConfig("qwen3_5_text", kTinyDelta)),
