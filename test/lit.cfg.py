@@ -4,7 +4,7 @@
 Substitutions: %moec %moe-opt %moe-run %moe-run-arm64 %moe-pack %moe-interpret (programs), %examples %data %shared-out
 (folders), %python. FileCheck, not, count, split-file, llvm-objdump come from LLVM's own folder.
 Features: slow (only with --param slow=1), qemu, avx512vnni, sanitizer (the build has MOEC_SANITIZE),
-public-tokenizers (scripts/fetch-tokenizers.sh has run).
+public-tokenizers (scripts/fetch-tokenizers.sh has run), smollm2 (scripts/get-smollm2.sh has run).
 Python tests import test/tools/moectest.py and find everything through MOEC_* variables.
 """
 import os
@@ -46,6 +46,8 @@ if lit_config.params.get("slow", "0") not in ("", "0"):
     config.available_features.add("slow")
 if os.path.exists(os.path.join(config.moec_build, "tokenizers", "qwen3", "tokenizer.json")):
     config.available_features.add("public-tokenizers")
+if os.path.exists(os.path.join(config.moec_build, "models", "smollm2.gguf")):
+    config.available_features.add("smollm2")
 
 # The order matters: a longer name stands before a shorter one that begins it.
 config.substitutions += [

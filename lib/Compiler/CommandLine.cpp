@@ -77,7 +77,8 @@ flags of estimate: --target, --quant, --group, --kv, --context, --chunk, --memor
   --flash SIZE          bytes that the storage delivers in a second
   --json                one JSON object
 
-  CONFIG is a config.json, a folder that holds one, or one of qwen3-30b-a3b, qwen3-235b-a22b.
+  MODEL is a checkpoint folder or a gguf file.
+  CONFIG is a config.json, a folder that holds one, a gguf file, or one of qwen3-30b-a3b, qwen3-235b-a22b.
   STEP is one of import, graph, quantize, fuse, plan, lower, object, pack, link.
   SIZE: 10.5GB, 512MiB, or bytes; KB, MB, GB are powers of 1000, KiB, MiB, GiB of 1024.
 

@@ -3,6 +3,7 @@
 /// Reads configs and writes random checkpoints.
 #include "lib/Compiler/RandomModels.h"
 
+#include "lib/Import/GgufModel.h"
 #include "lib/Support/Fault.h"
 #include "lib/Support/Files.h"
 #include "lib/Support/Json.h"
@@ -51,8 +52,29 @@ std::string defaultGeneration(const Checkpoint &checkpoint) {
   return writeJson(std::move(object)) + "\n";
 }
 
+/// Config, generation config and tokenizer of a gguf file.
+llvm::Expected<RandomModel> readGgufModel(llvm::StringRef path) {
+  RandomModel model;
+  model.name = llvm::sys::path::stem(path).str();
+  model.configName = llvm::sys::path::filename(path).str();
+  model.tokenizer = path.str();
+  auto file = GgufFile::open(path, model.configName);
+  if (!file)
+    return file.takeError();
+  auto translated = translateGguf(*file, model.configName);
+  if (!translated)
+    return translated.takeError();
+  model.config = writeJson(translated->config);
+  model.generation = writeJson(translated->generation);
+  return model;
+}
+
 /// The text of tokenizer.json, which the importer would accept.
 llvm::Expected<std::string> tokenizerText(const RandomModel &model, uint64_t vocabSize) {
+  if (isGgufFile(model.tokenizer))
+    return fault("'" + model.tokenizer +
+                 "' is a gguf file, whose tokenizer cannot be written as tokenizer.json; give " +
+                 "another one by --tokenizer");
   auto text =
       model.tokenizer.empty() ? byteTokenizerJson(vocabSize) : readTextFile(model.tokenizer, kMaxTokenizerBytes);
   if (!text)
@@ -86,6 +108,8 @@ llvm::Expected<RandomModel> readRandomModel(llvm::StringRef config) {
     model.configName = model.name + ".json";
     return model;
   }
+  if (isGgufFile(config))
+    return readGgufModel(config);
   std::string path = config.str(), folder;
   if (status.type() == llvm::sys::fs::file_type::directory_file) {
     folder = config.size() > 1 ? config.rtrim('/').str() : path;

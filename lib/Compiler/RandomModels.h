@@ -19,8 +19,8 @@ namespace moec {
 std::vector<std::string> builtInConfigNames();
 
 /// Fills name, config, generation and tokenizer of a model. `config` is a folder with a config.json (and perhaps a
-/// generation_config.json and a tokenizer.json), a file, or a built-in name; a path that exists comes first.
-/// Errors: none of them; a file that cannot be read.
+/// generation_config.json and a tokenizer.json), a file, a gguf file, or a built-in name; a path that exists comes
+/// first. Errors: none of them; a file that cannot be read.
 llvm::Expected<RandomModel> readRandomModel(llvm::StringRef config);
 
 struct SynthOptions {

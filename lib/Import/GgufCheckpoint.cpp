@@ -23,7 +23,8 @@ Expected<Checkpoint> Checkpoint::openGguf(StringRef path, bool isStrict) {
   Expected<GgufModel> model = translateGguf(*file, name);
   if (!model)
     return model.takeError();
-  Checkpoint checkpoint(path);
+  // The name of the model is the last part of this.
+  Checkpoint checkpoint(path.ends_with_insensitive(".gguf") ? path.drop_back(5) : path);
   // The same bytes are the weights and the tokenizer (GgufTokenizer.h).
   for (StringRef use : {StringRef(name), StringRef("tokenizer.json")}) {
     checkpoint.fileList.push_back({use.str(), path.str(), file->file().sizeBytes(), ""});

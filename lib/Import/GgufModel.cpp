@@ -30,8 +30,10 @@ struct Architecture {
   bool hasPairedRows; // Q and K stand as for a rotation of neighbours
 };
 
-constexpr Architecture kArchitectures[] = {
-    {"llama", "llama", false, true}, {"qwen3", "qwen3", false, false}, {"qwen3moe", "qwen3_moe", true, false}};
+constexpr Architecture kArchitectures[] = {{"llama", "llama", false, true},
+                                           {"qwen2", "qwen2", false, false},
+                                           {"qwen3", "qwen3", false, false},
+                                           {"qwen3moe", "qwen3_moe", true, false}};
 
 /// A key below that of the architecture, and what config.json calls it.
 struct Key {

@@ -22,7 +22,7 @@ def refused(metadata, tensors, *parts, change=lambda content: content):
 
 refused(METADATA, TENSORS | {"blk.0.ffn_down_exps.weight": ("Q4_K", [2, 32, 256], bytes(64 * 144))},
         "Q4_K of 'blk.0.ffn_down_exps.weight'", "read are F32, F16, Q4_0", "take the Q8_0 or the F16 file")
-refused(METADATA | {"general.architecture": "gemma3"}, TENSORS, "'gemma3'", "read are: llama, qwen3, qwen3moe")
+refused(METADATA | {"general.architecture": "gemma3"}, TENSORS, "'gemma3'", "read are: llama, qwen2, qwen3, qwen3moe")
 refused(METADATA | {"split.count": 3}, TENSORS, "split.count is 3", "llama-gguf-split --merge")
 refused(METADATA, TENSORS, "truncated", change=lambda content: content[:2000])
 refused(METADATA, TENSORS, "ends behind the file", "download", change=lambda content: content[:-100])

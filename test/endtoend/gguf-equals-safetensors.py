@@ -71,8 +71,12 @@ SHAPES = TinyModel("").tensors
 DENSE = {key: value for key, value in CONFIG.items() if "expert" not in key and key != "norm_topk_prob"}
 DENSE |= {"intermediate_size": DENSE.pop("moe_intermediate_size")}
 kinds = compare("qwen3moe", CONFIG, SHAPES)
-for architecture in ("llama", "qwen3"):
-    config = DENSE | {"model_type": architecture}
-    kinds |= compare(architecture, config, without_experts(SHAPES, architecture == "qwen3"))
+for architecture in ("llama", "qwen2", "qwen3"):
+    shapes = without_experts(SHAPES, architecture == "qwen3")
+    if architecture == "qwen2":
+        for name in ("q", "k", "v"):
+            _, shape, values = shapes[f"model.layers.0.self_attn.{name}_proj.weight"]
+            shapes[f"model.layers.0.self_attn.{name}_proj.bias"] = ("BF16", shape[:1], values[:2 * shape[0]])
+    kinds |= compare(architecture, DENSE | {"model_type": architecture}, shapes)
 expected = {("q8_0", "i8/32", True), ("q4_0", "i4/32", True), ("q4_1", "i4m/32", True), ("bf16", "f32", False)}
 check(expected <= kinds, f"--quant source gives {kinds}")

@@ -91,7 +91,7 @@ def tensors_of(tensors, head_rows=0):
     """Tensors by their gguf names: experts of a layer in one, norms as F32. `head_rows` is for Q and K of llama."""
     result, experts = {}, {}
     for name, (dtype, shape, values) in tensors.items():
-        module = name.removesuffix(".weight")
+        module, part = name.rsplit(".", 1)
         if module in GLOBAL:
             target = GLOBAL[module]
         else:
@@ -107,7 +107,7 @@ def tensors_of(tensors, head_rows=0):
         if len(shape) == 1 and dtype == "BF16":
             values = b"".join(b"\0\0" + values[i:i + 2] for i in range(0, len(values), 2))
             dtype = "F32"
-        result[target + ".weight"] = (dtype, shape, values)
+        result[f"{target}.{part}"] = (dtype, shape, values)
     for target, parts in experts.items():
         ordered = [parts[expert] for expert in sorted(parts)]
         result[target] = (ordered[0][0], [len(ordered), *ordered[0][1]], b"".join(values for _, _, values in ordered))
