@@ -122,7 +122,7 @@ def blocks(kind, count, salt):
         scale, minimum = struct.unpack("<2e", struct.pack("<2e", scale, minimum))
         raw = [((block + i) * (i + salt + 7) * 40503 >> 5) & 255 for i in range(32)]
         if kind == "Q8_0":
-            codes = [max(byte - 128, -127) for byte in raw]
+            codes = [byte - 128 for byte in raw]
             data += struct.pack("<e32b", scale, *codes)
             values += struct.pack("<32f", *(code * scale for code in codes))
             continue
