@@ -234,12 +234,17 @@ Expected<Checkpoint> Checkpoint::open(StringRef folder, bool isStrict) {
   checkpoint.modelConfig.spelling = spellingOf(checkpoint.modelConfig, checkpoint.tensorList);
   if (Error error = checkpoint.resolveTiedHead())
     return std::move(error);
-  if (Error error =
-          checkTensors(checkpoint.modelConfig, checkpoint.tensorList, checkpoint.warningList, checkpoint.noteList))
+  if (Error error = checkpoint.checkAll(isStrict))
     return std::move(error);
-  if (isStrict && !checkpoint.warningList.empty())
-    return fault(checkpoint.warningList.front() + "; refused by --strict");
   return std::move(checkpoint);
+}
+
+Error Checkpoint::checkAll(bool isStrict) {
+  if (Error error = checkTensors(modelConfig, tensorList, warningList, noteList))
+    return error;
+  if (isStrict && !warningList.empty())
+    return fault(warningList.front() + "; refused by --strict");
+  return Error::success();
 }
 
 } // namespace moec

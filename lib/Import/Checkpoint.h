@@ -93,6 +93,8 @@ private:
   llvm::Error readShards(llvm::ArrayRef<std::string> names);
   llvm::Error sortTensors();
   llvm::Error resolveTiedHead();
+  /// The last checks of every kind of checkpoint: tensors against config, and warnings with `isStrict`.
+  llvm::Error checkAll(bool isStrict);
   llvm::Expected<bool> haveSameBytes(const CheckpointTensor &a, const CheckpointTensor &b) const;
 
   std::string root;

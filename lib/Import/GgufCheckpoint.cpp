@@ -38,11 +38,8 @@ Expected<Checkpoint> Checkpoint::openGguf(StringRef path, bool isStrict) {
   checkpoint.warningList = std::move(model->warnings);
   if (Error error = checkpoint.sortTensors())
     return std::move(error);
-  if (Error error =
-          checkTensors(checkpoint.modelConfig, checkpoint.tensorList, checkpoint.warningList, checkpoint.noteList))
+  if (Error error = checkpoint.checkAll(isStrict))
     return std::move(error);
-  if (isStrict && !checkpoint.warningList.empty())
-    return fault(checkpoint.warningList.front() + "; refused by --strict");
   return std::move(checkpoint);
 }
 

@@ -98,14 +98,8 @@ bool Bench::ended(moert_status status) {
 }
 
 bool Bench::open() {
-  Array<char> packPath;
-  if (!checkLibrary(options) || !(api = loadLibrary(options.libraryPath)) || !findPack(options, packPath))
+  if (!openModel(options, error, exitCode))
     return false;
-  moert_open_options open = openOptions(options, packPath.data());
-  if (api->open(&open, &model, &error) != MOERT_STATUS_OK) {
-    exitCode = printRefusal(*api, error);
-    return false;
-  }
   return ended(api->model_info(model, &info, &error)) && ended(api->model_plan(model, &plan, &error)) &&
          ended(api->session_create(model, &session, &error));
 }

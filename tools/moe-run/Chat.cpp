@@ -86,14 +86,8 @@ private:
 };
 
 bool Conversation::open() {
-  Array<char> packPath;
-  if (!checkLibrary(options) || !(api = loadLibrary(options.libraryPath)) || !findPack(options, packPath))
+  if (!openModel(options, error, exitCode))
     return false;
-  moert_open_options open = openOptions(options, packPath.data());
-  if (api->open(&open, &model, &error) != MOERT_STATUS_OK) {
-    exitCode = printRefusal(*api, error);
-    return false;
-  }
   // The format must be there before anybody types.
   const moert_message probe = {"user", "?", 1};
   return end(api->model_info(model, &info, &error)) && chatIds(*api, model, options, &probe, 1, ids) &&

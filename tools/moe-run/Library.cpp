@@ -163,6 +163,17 @@ bool joinPack(Array<char> &path, const char *folder, size_t folderLength, const 
 
 } // namespace
 
+bool OpenModel::openModel(const Options &options, moert_error &error, int &exitCode) {
+  Array<char> packPath;
+  if (!checkLibrary(options) || !(api = loadLibrary(options.libraryPath)) || !findPack(options, packPath))
+    return false;
+  moert_open_options open = openOptions(options, packPath.data());
+  if (api->open(&open, &model, &error) == MOERT_STATUS_OK)
+    return true;
+  exitCode = printRefusal(*api, error);
+  return false;
+}
+
 OpenModel::~OpenModel() {
   watchInterrupts(nullptr, nullptr);
   if (session)

@@ -26,6 +26,9 @@ struct OpenModel {
   OpenModel &operator=(const OpenModel &) = delete;
   ~OpenModel();
 
+  /// Loads the library and opens its model, by the flags. False after a message; then `exitCode` may have changed.
+  bool openModel(const Options &options, moert_error &error, int &exitCode);
+
   const moert_api *api = nullptr;
   moert_model *model = nullptr;
   moert_session *session = nullptr;
