@@ -78,7 +78,8 @@ flags of estimate: --target, --quant, --group, --kv, --context, --chunk, --memor
   --json                one JSON object
 
   MODEL is a checkpoint folder or a gguf file.
-  CONFIG is a config.json, a folder that holds one, a gguf file, or one of qwen3-30b-a3b, qwen3-235b-a22b.
+  CONFIG is a config.json, a folder that holds one, a gguf file, or one of qwen3.6-35b-a3b, qwen3-next-80b-a3b,
+  qwen3-30b-a3b, qwen3-235b-a22b.
   STEP is one of import, graph, quantize, fuse, plan, lower, object, pack, link.
   SIZE: 10.5GB, 512MiB, or bytes; KB, MB, GB are powers of 1000, KiB, MiB, GiB of 1024.
 

@@ -3,11 +3,13 @@
 /// Checks a memory plan independently of the planner: only the L3 program is read. Main source: passes/plan/Passes.td.
 #include "passes/plan/Passes.h"
 #include "passes/plan/ProgramBuilder.h"
+#include "passes/plan/StoredWeight.h"
 
 #include "lib/Plan/MemoryBudget.h"
 #include "lib/Support/Sizes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::moe {
 #define GEN_PASS_DEF_CHECKPLAN
@@ -35,7 +37,7 @@ struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
       module.emitError("expects the module attribute 'rt.plan'; run moe-plan-memory first");
       return signalPassFailure();
     }
-    if (failed(checkModule(module, plan)))
+    if (failed(checkModule(module, plan)) || failed(checkWeights(module)))
       return signalPassFailure();
     for (func::FuncOp function : module.getOps<func::FuncOp>())
       if (failed(checkFunction(function, plan)) || failed(checkModel(function)))
@@ -66,6 +68,43 @@ struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
     return success();
   }
 
+  /// Resident weights: each has the bytes of its stored form, and views lie where weights or tables do.
+  LogicalResult checkWeights(ModuleOp module) {
+    llvm::DenseMap<int64_t, int64_t> places; // offset -> bytes
+    if (auto pack = module->getAttrOfType<DictionaryAttr>("rt.pack"); pack && pack.get("rope_cos_offset"))
+      for (StringRef key : {"rope_cos_offset", "rope_sin_offset"})
+        places[integer(pack, key)] = integer(pack, "rope_positions") * integer(pack, "rope_half") * 4;
+    bool hasWeights = false;
+    for (WeightOp weight : module.getOps<WeightOp>()) {
+      auto place = dyn_cast_if_present<rt::ResidentPlaceAttr>(weight.getPlacementAttr());
+      if (!place)
+        continue;
+      FailureOr<moec::LayoutFamily> family = familyOf(module);
+      FailureOr<StoredWeight> stored = failed(family) ? FailureOr<StoredWeight>() : storedWeightOf(weight, *family);
+      if (failed(stored))
+        return failure();
+      if (int64_t(place.getBytes()) != stored->bytes)
+        return weight.emitOpError("expects a placement of the ")
+               << stored->bytes << " bytes that it has, but got " << place.getBytes();
+      places[place.getOffset()] = stored->bytes;
+      hasWeights = true;
+    }
+    if (!hasWeights)
+      return success();
+    WalkResult result = module.walk([&](rt::ResidentOp view) {
+      auto place = places.find(view.getOffset());
+      int64_t bytes = rt::sizeBytesOf(view.getView().getType());
+      if (place != places.end() && place->second == bytes)
+        return WalkResult::advance();
+      InFlightDiagnostic error = view.emitOpError("expects a weight or table of ")
+                                 << bytes << " bytes at " << int64_t(view.getOffset()) << ", but ";
+      if (place == places.end())
+        return WalkResult(error << "there is none");
+      return WalkResult(error << "got one of " << place->second);
+    });
+    return failure(result.wasInterrupted());
+  }
+
   /// What the steps of a function ask for against what the model has.
   LogicalResult checkModel(func::FuncOp function) {
     auto module = function->getParentOfType<ModuleOp>();
@@ -93,6 +132,13 @@ struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
     SmallVector<rt::StateOp> views;
     module.walk([&](rt::StateOp view) { views.push_back(view); });
     auto endOf = [](rt::StateOp view) { return int64_t(view.getOffset()) + rt::sizeBytesOf(view.getView().getType()); };
+    int64_t end = 0;
+    for (rt::StateOp view : views)
+      end = std::max(end, endOf(view));
+    if (constexpr int64_t kAlign = 64; integer(plan, "state_bytes") - end >= kAlign)
+      return module.emitError("expects a plan of at most ")
+             << llvm::alignTo(end, kAlign) << " bytes of recurrent state, where the last one ends, but got "
+             << integer(plan, "state_bytes");
     for (auto [i, view] : llvm::enumerate(views)) {
       if (endOf(view) > integer(plan, "state_bytes"))
         return view.emitOpError("ends at byte ")

@@ -213,6 +213,23 @@ LogicalResult StepPlanner::planReturn(func::ReturnOp op) {
   if (!fixed || int64_t(fixed.getOffset()) != expected)
     return op.emitOpError(
         "expects the result in its fixed place: residual sums of the embedding, or the head's logits");
+  // Caches and states are updated where they lie: the next call finds each at the place of its argument.
+  SmallVector<Value> given;
+  for (BlockArgument argument : op->getBlock()->getArguments())
+    if (isa<CacheType, StateType>(argument.getType()))
+      given.push_back(argument);
+  if (given.size() + 1 != op.getNumOperands() && op.getNumOperands() > 1)
+    return op.emitOpError("expects ") << given.size() << " caches and states behind the result, as in the arguments, "
+                                      << "but got " << op.getNumOperands() - 1;
+  for (auto [number, pair] : llvm::enumerate(llvm::zip(given, op.getOperands().drop_front()))) {
+    auto [argument, returned] = pair;
+    bool isCache = isa<CacheType>(argument.getType());
+    bool isSame = isCache ? layerOfCache.contains(returned) && layerOfCache[returned] == layerOfCache[argument]
+                          : viewsOf.lookup(returned) == viewsOf.lookup(argument);
+    if (!isSame)
+      return op.emitOpError("expects as operand ") << number + 1 << " what became of the function's own "
+                                                   << (isCache ? "cache" : "state") << ", but got another one";
+  }
   func::ReturnOp::create(builder, op.getLoc());
   return success();
 }

@@ -53,7 +53,7 @@ module attributes {rt.plan = {arena_bytes = 512 : i64, state_bytes = 512 : i64}}
 
 // -----
 
-module attributes {rt.plan = {arena_bytes = 512 : i64, state_bytes = 1024 : i64}} {
+module attributes {rt.plan = {arena_bytes = 512 : i64, state_bytes = 768 : i64}} {
   func.func @prefill(%context: !rt.context) {
     // expected-note @+1 {{that view}}
     %s = rt.state %context[0] : memref<2x64xf32>
@@ -68,7 +68,7 @@ module attributes {rt.plan = {arena_bytes = 512 : i64, state_bytes = 1024 : i64}
 
 // -----
 
-module attributes {rt.plan = {arena_bytes = 4096 : i64, resident_bytes = 512 : i64, state_bytes = 1024 : i64}} {
+module attributes {rt.plan = {arena_bytes = 4096 : i64, resident_bytes = 512 : i64, state_bytes = 192 : i64}} {
   func.func @written_twice(%context: !rt.context) {
     %x = rt.arena %context[0] : memref<4x16xf32>
     %w = rt.resident %context[0] : memref<256xi8>
@@ -102,6 +102,52 @@ module attributes {moe.model = {top_k = 2 : i64}, rt.pack = {num_tables = 1 : i6
     %rows = rt.arena %context[0] : memref<1024xi8>
     // expected-error @+1 {{expects a table of 0 to 0, but got -1}}
     rt.read_rows %context table(-1) into %rows : memref<1024xi8>
+    return
+  }
+}
+
+// -----
+
+// expected-error @+1 {{expects a plan of at most 512 bytes of recurrent state, where the last one ends, but got 1099511627776}}
+module attributes {rt.plan = {arena_bytes = 512 : i64, state_bytes = 1099511627776 : i64}} {
+  func.func @state_too_large(%context: !rt.context) {
+    %s = rt.state %context[0] : memref<2x64xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {moe.target = {family = "x86", isa = "avx2"},
+                   rt.plan = {arena_bytes = 512 : i64, resident_bytes = 512 : i64}} {
+  // expected-error @+1 {{expects a placement of the 64 bytes that it has, but got 128}}
+  moe.weight @norm : tensor<16xf32> role(norm) source(<dtype = "bf16", files = [0], offsets = [0]>)
+    placement(#rt.resident_place<offset = 0, bytes = 128>)
+}
+
+// -----
+
+module attributes {moe.target = {family = "x86", isa = "avx2"},
+                   rt.plan = {arena_bytes = 512 : i64, resident_bytes = 512 : i64}} {
+  moe.weight @norm : tensor<16xf32> role(norm) source(<dtype = "bf16", files = [0], offsets = [0]>)
+    placement(#rt.resident_place<offset = 0, bytes = 64>)
+  func.func @no_weight_there(%context: !rt.context) {
+    %x = rt.resident %context[0] : memref<16xf32>
+    // expected-error @+1 {{expects a weight or table of 64 bytes at 64, but there is none}}
+    %y = rt.resident %context[64] : memref<16xf32>
+    return
+  }
+}
+
+// -----
+
+module attributes {moe.target = {family = "x86", isa = "avx2"},
+                   rt.plan = {arena_bytes = 512 : i64, resident_bytes = 512 : i64}} {
+  moe.weight @norm : tensor<16xf32> role(norm) source(<dtype = "bf16", files = [0], offsets = [0]>)
+    placement(#rt.resident_place<offset = 0, bytes = 64>)
+  func.func @another_weight(%context: !rt.context) {
+    // expected-error @+1 {{expects a weight or table of 32 bytes at 0, but got one of 64}}
+    %x = rt.resident %context[0] : memref<8xf32>
     return
   }
 }
