@@ -233,6 +233,10 @@ Error HeaderReader::readTensor() {
   for (uint32_t i = 0; i < numDimensions && !bytes.hasFailed(); ++i)
     info.shape.push_back(bytes.take<uint64_t>("the shape of a tensor"));
   std::reverse(info.shape.begin(), info.shape.end());
+  // Nothing has such tensors, and empty ones would let a shape of any size pass the checks of bytes.
+  if (!bytes.hasFailed() && llvm::is_contained(info.shape, 0))
+    return refuse("tensor '" + info.name + "' has the shape " + formatShape(info.shape) +
+                  ", expects no dimension of 0; the file is damaged, download it again");
   info.typeId = bytes.take<uint32_t>("the type of a tensor");
   info.offset = bytes.take<uint64_t>("the offset of a tensor");
   infos.push_back(std::move(info));

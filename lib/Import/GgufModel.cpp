@@ -3,6 +3,7 @@
 /// Translation of gguf metadata and tensor names.
 #include "lib/Import/GgufModel.h"
 
+#include "lib/Import/ModelConfig.h"
 #include "lib/Import/WeightReader.h"
 #include "lib/Support/Fault.h"
 #include "lib/Support/JsonCursor.h"
@@ -231,8 +232,12 @@ Error Translator::setConfig() {
     return error;
   if (Error error = architecture->hasExperts ? setKeys(kExpertKeys) : setKeys(kDenseKeys))
     return error;
-  if (architecture->hasExperts)
+  if (architecture->hasExperts) {
+    // Bounds what addExperts makes of one tensor.
+    if (Expected<int64_t> count = find("expert_count")->integer(1, kMaxExperts); !count)
+      return count.takeError();
     config.set("norm_topk_prob", true);
+  }
   std::optional<JsonCursor> kvHeads = find("attention.head_count_kv");
   config.set("num_key_value_heads", kvHeads ? kvHeads->json() : *config.find("num_attention_heads"));
   if (const GgufTensor *embedding = findTensor("token_embd.weight");
@@ -282,10 +287,12 @@ void Translator::warnOfUnknownKeys() {
 
 /// One tensor of all experts, as one for each.
 Error Translator::addExperts(const GgufTensor &tensor, const Twine &layer, StringRef matrix) {
-  if (tensor.shape.size() != 3 || tensor.shape[0] == 0)
+  uint64_t numExperts = numberOr("expert_count", 0);
+  if (tensor.shape.size() != 3 || tensor.shape[0] != numExperts)
     return fault(name + ": tensor '" + tensor.name + "' has the shape " + formatShape(tensor.shape) +
-                 ", expects three dimensions, the first for the experts");
-  uint64_t numExperts = tensor.shape[0], bytes = tensor.sizeBytes / numExperts;
+                 ", expects three dimensions, the first " + Twine(numExperts) + " for the experts (" +
+                 keyOf("expert_count") + ")");
+  uint64_t bytes = tensor.sizeBytes / numExperts;
   for (uint64_t expert = 0; expert < numExperts; ++expert)
     model.tensors.push_back(
         {("model.layers." + layer + ".mlp.experts." + Twine(expert) + "." + matrix + ".weight").str(),

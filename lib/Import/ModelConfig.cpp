@@ -20,7 +20,6 @@ constexpr int64_t kMaxWidth = 1 << 18;
 constexpr int64_t kMaxLayers = 1024;
 constexpr int64_t kMaxHeads = 1024;
 constexpr int64_t kMaxHeadDim = 1024;
-constexpr int64_t kMaxExperts = 4096;
 constexpr int64_t kMaxVocabulary = 1 << 22;
 constexpr int64_t kMaxContext = 1 << 24;
 

@@ -87,5 +87,7 @@ llvm::Expected<ModelConfig> parseModelConfig(const JsonCursor &root);
 /// An id or a list of ids, each below `vocabSize`; duplicates are dropped.
 llvm::Expected<std::vector<uint32_t>> parseTokenIds(const JsonCursor &field, uint64_t vocabSize);
 
+constexpr int64_t kMaxExperts = 4096; // of a layer
+
 } // namespace moec
 #endif

@@ -99,6 +99,11 @@ TEST(GgufModel, RefusesVariants) {
   EXPECT_TRUE(contains(refused(llama, "", one("output.scale")), "is not known in the architecture llama"));
   EXPECT_TRUE(contains(refused(llama, "", one("blk.0.attn_q.bias")), "is not supported with the architecture llama"));
   EXPECT_TRUE(contains(refused(moe, "", one("blk.0.ffn_up_exps.weight")), "expects three dimensions"));
+  EXPECT_TRUE(contains(refused(moe, "", {tensorEntry("blk.0.ffn_up_exps.weight", {1, 1, 3}, 0, 0)}),
+                       "expects three dimensions, the first 2 for the experts (qwen3moe.expert_count)"));
+  llvm::erase_if(moe, [](const std::string &key) { return key.find("expert_count") != std::string::npos; });
+  EXPECT_TRUE(contains(refused(moe, countKey("qwen3moe.expert_count", 1 << 20)),
+                       "qwen3moe.expert_count is 1048576, expects 1 to 4096"));
   EXPECT_TRUE(contains(refused(llama, "", one("rope_freqs.weight")), "has the shape [4], expects [2]"));
   EXPECT_TRUE(contains(refused(llama, "", {tensorEntry("rope_freqs.weight", {2}, 0, 0)}), "expects 1.000000 as in"));
 }

@@ -100,6 +100,8 @@ TEST(Gguf, RefusesWrongKeys) {
 
 TEST(Gguf, RefusesWrongTensors) {
   EXPECT_TRUE(contains(refusedTensor(tensorEntry("t", {1, 1, 1, 1, 1}, 0, 0)), "has 5 dimensions, expects at most 4"));
+  EXPECT_TRUE(contains(refusedTensor(tensorEntry("t", {32, 0, uint64_t(1) << 40}, 0, 0)),
+                       "tensor 't' has the shape [1099511627776, 0, 32], expects no dimension of 0"));
   EXPECT_TRUE(contains(refusedTensor(tensorEntry("t", {33, 2}, 8, 0)), "has rows of 33 values, expects whole blocks"));
   EXPECT_TRUE(contains(refusedTensor(tensorEntry("t", {uint64_t(1) << 32, uint64_t(1) << 32}, 0, 0)),
                        "has the shape [4294967296, 4294967296], which is 2^64 bytes or more"));
