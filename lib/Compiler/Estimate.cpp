@@ -269,6 +269,9 @@ llvm::Error Estimator::run(ModuleOp module) {
 } // namespace
 
 llvm::Expected<Estimate> estimate(const EstimateOptions &options) {
+  if (options.model.quant == "source")
+    return fault("--quant source keeps the types of a file's weights, which an estimate does not read, expects another "
+                 "preset; 'moec precision FILE --quant source' shows what is kept");
   Estimator estimator(options);
   if (llvm::Error error = planRandomModel(options.model, [&](ModuleOp module) { return estimator.run(module); }))
     return std::move(error);

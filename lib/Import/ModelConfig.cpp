@@ -23,7 +23,7 @@ constexpr int64_t kMaxHeadDim = 1024;
 constexpr int64_t kMaxVocabulary = 1 << 22;
 constexpr int64_t kMaxContext = 1 << 24;
 
-constexpr int64_t kMaxKernel = 64;
+constexpr int64_t kMaxKernel = 16; // what the device has steps for
 // What transformers takes where a config lacks the field.
 constexpr uint64_t kDefaultAttentionInterval = 4, kDefaultWindowLayers = 28;
 

@@ -43,6 +43,8 @@ with scratch() as folder:
     for flags in (("--seed", 1), ("--tokenizer", config)):
         check("--random-weights" in moec("compile", folder, "--target", "host", *flags, "-o", out, code=2).err, flags)
     expect_error(moec("estimate", config, "--target", "host", "--memory", "10KB", code=None), "--memory", "needs")
+    expect_error(moec("estimate", config, "--target", "host", "--quant", "source", code=None), "--quant source",
+                 "moec precision")
 
     # A limit on the size of files stands for a disk that becomes full while the weights are written.
     command = [program("moec"), "synth", config, "-o", out]
