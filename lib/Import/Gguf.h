@@ -30,8 +30,8 @@ public:
   ///
   /// Memory: the metadata, at most a multiple of kMaxGgufElements.
   /// Errors: no gguf file, another version, big-endian; a truncated file (bytes found and needed); a count, a length,
-  ///         an alignment, a type or a dimension out of its limits; a key or tensor twice; tensors that overlap, lie outside or are
-  ///         not in whole blocks; a tensor of a type that is not read, with the types that are.
+  ///         an alignment, a type or a dimension out of its limits; a key or tensor twice; tensors that overlap, lie
+  ///         outside or are not in whole blocks; a tensor of a type that is not read, with the types that are.
   static llvm::Expected<GgufFile> open(llvm::StringRef path, llvm::StringRef name);
 
   const RandomAccessFile &file() const { return data; }

@@ -58,7 +58,25 @@ constexpr Key kExpertKeys[] = {{"expert_count", "num_experts", true},
 constexpr llvm::StringLiteral kOtherKeys[] = {
     "attention.head_count_kv", "attention.value_length", "rope.freq_base",      "rope.dimension_count",
     "feed_forward_length",     "rope.scaling.type",      "rope.scaling.factor", "rope.scaling.original_context_length",
-    "rope.scaling.finetuned",  "expert_count",           "expert_used_count"};
+    "rope.scaling.finetuned",  "expert_count",           "expert_used_count",   "expert_weights_norm"};
+
+/// Keys that change what is computed, in a way that is not built, unless they have this value.
+struct Neutral {
+  llvm::StringLiteral gguf;
+  double value;
+  bool isFlag = false;
+};
+constexpr Neutral kNeutral[] = {{"attention.causal", 1, true},     {"attention.clamp_kqv", 0},
+                                {"attention.max_alibi_bias", 0},   {"attention.sliding_window", 0},
+                                {"attn_logit_softcapping", 0},     {"embedding_scale", 1},
+                                {"expert_gating_func", 1}, // softmax
+                                {"expert_group_count", 0},         {"expert_group_used_count", 0},
+                                {"expert_shared_count", 0},        {"expert_shared_feed_forward_length", 0},
+                                {"expert_weights_scale", 1},       {"final_logit_softcapping", 0},
+                                {"leading_dense_block_count", 0},  {"logit_scale", 1},
+                                {"nextn_predict_layers", 0},       {"residual_scale", 1},
+                                {"rope.scale_linear", 1},          {"rope.scaling.attn_factor", 1},
+                                {"use_parallel_residual", 0, true}};
 
 /// Tensors by the part of the name between the layer and `.weight`.
 struct Tensor {
@@ -94,6 +112,7 @@ public:
 private:
   Error chooseArchitecture();
   Error refuseVariants();
+  Error refuseUnlessNeutral();
   Error setConfig();
   Error setKeys(llvm::ArrayRef<Key> keys);
   Error setRope();
@@ -143,12 +162,33 @@ Error Translator::chooseArchitecture() {
                          "; take the safetensors checkpoint of the model if its model_type is supported");
 }
 
+Error Translator::refuseUnlessNeutral() {
+  for (const Neutral &neutral : kNeutral) {
+    std::optional<JsonCursor> at = find(neutral.gguf);
+    if (!at)
+      continue;
+    bool isSame = neutral.isFlag ? at->json().asBool() == (neutral.value != 0) : at->json().asDouble() == neutral.value;
+    std::string expected = writeJson(neutral.isFlag ? Json(neutral.value != 0) : Json(int64_t(neutral.value)), 0);
+    if (!isSame)
+      return at->wrong(expected + "; other values are not supported with the architecture " + architecture->name);
+  }
+  return Error::success();
+}
+
 /// What the architecture's name allows and the graph does not have.
 Error Translator::refuseVariants() {
-  if (std::optional<JsonCursor> count = root.find("split.count"); count && count->json().asInt64() != 1)
-    return count->complain("is " + count->json().describe() +
-                           ": the model is in several files, which is not supported; join them by llama.cpp's "
-                           "`llama-gguf-split --merge`");
+  // 0 is what llama.cpp takes without the key.
+  if (std::optional<JsonCursor> count = root.find("split.count")) {
+    Expected<int64_t> number = count->integer(0, UINT16_MAX);
+    if (!number)
+      return number.takeError();
+    if (*number > 1)
+      return count->complain("is " + Twine(*number) +
+                             ": the model is in several files, which is not supported; join them by llama.cpp's "
+                             "`llama-gguf-split --merge`");
+  }
+  if (Error error = refuseUnlessNeutral())
+    return error;
   if (std::optional<JsonCursor> count = find("expert_count");
       count && !architecture->hasExperts && count->json().asInt64() != 0)
     return count->wrong("0: experts of the architecture " + architecture->name + " (Mixtral) are not supported");
@@ -180,14 +220,18 @@ uint64_t Translator::headSize() const {
 Error Translator::setRope() {
   std::optional<JsonCursor> base = find("rope.freq_base");
   config.set("rope_theta", base ? base->json() : Json(10000.0)); // what llama.cpp takes without the key
-  uint64_t head = headSize(), rotated = numberOr("rope.dimension_count", head);
-  if (rotated != head && head)
-    config.set("partial_rotary_factor", static_cast<double>(rotated) / static_cast<double>(head));
-  if (std::optional<JsonCursor> kind = find("rope.scaling.type");
-      kind && kind->json().asString() && *kind->json().asString() != "none") {
+  if (std::optional<JsonCursor> rotated = find("rope.dimension_count");
+      rotated && rotated->json().asUint64() != headSize())
+    return rotated->wrong(Twine(headSize()) + ", the size of a head; rotating a part of it is not supported");
+  std::optional<JsonCursor> kind = find("rope.scaling.type"), factor = find("rope.scaling.factor");
+  std::string scalingType = factor ? "linear" : "none"; // what llama.cpp takes without the key
+  if (kind)
+    if (Error error = kind->string().moveInto(scalingType))
+      return error;
+  if (scalingType != "none") {
     JsonObject scaling;
-    scaling.set("rope_type", kind->json());
-    if (std::optional<JsonCursor> factor = find("rope.scaling.factor"))
+    scaling.set("rope_type", scalingType);
+    if (factor)
       scaling.set("factor", factor->json());
     if (std::optional<JsonCursor> length = find("rope.scaling.original_context_length"))
       scaling.set("original_max_position_embeddings", length->json());
@@ -236,7 +280,8 @@ Error Translator::setConfig() {
     // Bounds what addExperts makes of one tensor.
     if (Expected<int64_t> count = find("expert_count")->integer(1, kMaxExperts); !count)
       return count.takeError();
-    config.set("norm_topk_prob", true);
+    std::optional<JsonCursor> isNormalized = find("expert_weights_norm");
+    config.set("norm_topk_prob", isNormalized ? isNormalized->json() : Json(true));
   }
   std::optional<JsonCursor> kvHeads = find("attention.head_count_kv");
   config.set("num_key_value_heads", kvHeads ? kvHeads->json() : *config.find("num_attention_heads"));
@@ -279,7 +324,8 @@ void Translator::warnOfUnknownKeys() {
   for (const JsonMember &member : file.metadata().asObject()->members()) {
     StringRef key = member.key;
     if (key.consume_front(architecture->name) && key.consume_front(".") && !isKey(kKeys, key) &&
-        !isKey(kExpertKeys, key) && !isKey(kDenseKeys, key) && !llvm::is_contained(kOtherKeys, key))
+        !isKey(kExpertKeys, key) && !isKey(kDenseKeys, key) && !llvm::is_contained(kOtherKeys, key) &&
+        !llvm::any_of(kNeutral, [&](const Neutral &known) { return known.gguf == key; }))
       model.warnings.push_back(
           (name + ": key '" + member.key + "' (" + member.value.describe() + ") is not known and left out").str());
   }

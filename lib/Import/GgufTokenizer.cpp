@@ -96,8 +96,8 @@ Expected<TokenizerParts> ggufTokenizerParts(const GgufFile &file, StringRef name
   parts.addBos = keys.flag("add_bos_token");
   parts.addEos = keys.flag("add_eos_token");
   if (std::optional<JsonCursor> chat = root.find("tokenizer.chat_template"))
-    if (const std::string *text = chat->json().asString())
-      parts.chatTemplate = *text;
+    if (Error error = chat->string().moveInto(parts.chatTemplate))
+      return std::move(error);
   if (Error error = keys.take())
     return std::move(error);
   return std::move(parts);

@@ -85,6 +85,41 @@ TEST(GgufModel, RefusesOtherArchitectures) {
   EXPECT_TRUE(contains(refused({textKey("general.architecture", "llama")}, ""), "llama.block_count is missing"));
 }
 
+// A key that changes what is computed is never left out.
+TEST(GgufModel, RefusesOtherComputations) {
+  std::vector<std::string> moe = tinyKeys();
+  auto flagKey = [](const std::string &key, bool value) { return text(key) + u32(7) + number(value, 1); };
+  constexpr uint32_t kOne = 0x3F800000, kTwo = 0x40000000;
+  EXPECT_EQ(refused(moe, countKey("qwen3moe.expert_gating_func", 2)),
+            "m.gguf: qwen3moe.expert_gating_func is 2, expects 1; other values are not supported with the architecture "
+            "qwen3moe");
+  EXPECT_TRUE(contains(refused(moe, realKey("qwen3moe.expert_weights_scale", kTwo)), "is 2.0, expects 1;"));
+  EXPECT_TRUE(contains(refused(moe, countKey("qwen3moe.attention.sliding_window", 16)), "is 16, expects 0;"));
+  EXPECT_TRUE(contains(refused(moe, flagKey("qwen3moe.attention.causal", false)), "is false, expects true;"));
+  EXPECT_TRUE(contains(refused(moe, countKey("qwen3moe.attention.causal", 1)), "is 1, expects true;"));
+  EXPECT_TRUE(contains(refused(moe, realKey("qwen3moe.rope.scaling.attn_factor", kTwo)), "is 2.0, expects 1;"));
+  for (const std::string &key :
+       {countKey("qwen3moe.expert_gating_func", 1), realKey("qwen3moe.expert_weights_scale", kOne),
+        flagKey("qwen3moe.attention.causal", true), countKey("split.count", 0), countKey("split.count", 1)})
+    EXPECT_EQ(refused(moe, key), "no error");
+  moe.push_back(flagKey("qwen3moe.expert_weights_norm", false));
+  moe.push_back(realKey("qwen3moe.rope.scaling.factor", kTwo));
+  auto model = translate(moe);
+  ASSERT_TRUE(bool(model)) << llvm::toString(model.takeError());
+  EXPECT_TRUE(contains(writeJson(model->config, 0), R"("norm_topk_prob":false)"));
+  EXPECT_TRUE(contains(writeJson(model->config, 0), R"("rope_scaling":{"rope_type":"linear","factor":2.0})"));
+  EXPECT_TRUE(model->warnings.empty());
+}
+
+TEST(GgufModel, RefusesValuesOfOtherTypes) {
+  std::vector<std::string> moe = tinyKeys();
+  EXPECT_TRUE(contains(refused(moe, textKey("qwen3moe.rope.dimension_count", "x")),
+                       "qwen3moe.rope.dimension_count is \"x\", expects 4, the size of a head"));
+  EXPECT_TRUE(contains(refused(moe, countKey("qwen3moe.rope.dimension_count", 2)), "is 2, expects 4"));
+  EXPECT_TRUE(contains(refused(moe, countKey("qwen3moe.rope.scaling.type", 5)), "is 5, expects a string"));
+  EXPECT_TRUE(contains(refused(moe, textKey("split.count", "x")), "split.count is \"x\", expects an integer from 0"));
+}
+
 TEST(GgufModel, RefusesVariants) {
   std::vector<std::string> moe = tinyKeys(), llama = tinyKeys("llama");
   EXPECT_TRUE(contains(refused(moe, countKey("split.count", 2)), "the model is in several files"));
@@ -131,6 +166,9 @@ TEST(GgufModel, GivesThePartsOfTheTokenizer) {
   EXPECT_EQ(parts->merges, std::vector<std::string>{"a b"});
   EXPECT_EQ(parts->bosId, 2u);
   EXPECT_TRUE(parts->addBos && !parts->addEos && parts->types.empty() && !parts->eosId);
+  keys.push_back(countKey("tokenizer.chat_template", 5));
+  EXPECT_EQ(errorText(partsOf(keys)), "m.gguf: tokenizer.chat_template is 5, expects a string");
+  keys.pop_back();
   keys.push_back(list("token_type", 8, text("x"), 1));
   EXPECT_TRUE(contains(errorText(partsOf(keys)), "m.gguf: tokenizer.ggml.token_type[0] is \"x\", expects an integer"));
   EXPECT_TRUE(contains(errorText(partsOf({})), "m.gguf: tokenizer.ggml.model is missing"));
