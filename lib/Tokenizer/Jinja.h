@@ -98,10 +98,36 @@ struct Value {
 /// Errors: something that this evaluator lacks, named; raise_exception with its text; too many steps or too much text.
 llvm::Expected<std::string> render(const Node &root, const Map &variables);
 
-/// Filters, tests, and methods of values; false where `name` is not known or the arguments do not fit.
-bool applyFilter(llvm::StringRef name, const Value &value, const List &arguments, Value &result);
+/// The work that a template may take, in steps: about a node that is evaluated, or 64 bytes that are copied.
+class Budget {
+public:
+  bool takeSteps(size_t count) {
+    steps = count < kMostSteps - steps ? steps + count : kMostSteps;
+    return !isSpent();
+  }
+  /// Must come before the text is made.
+  bool takeText(size_t bytes) { return takeSteps(bytes > kMostText ? kMostSteps : bytes / 64); }
+  /// A copy of the elements, with their texts.
+  bool takeList(const List &list);
+  /// Looking for `part` everywhere in `whole`, at worst.
+  bool takeSearch(llvm::StringRef whole, llvm::StringRef part) {
+    return takeSteps((whole.size() / 64 + 1) * (part.size() / 64 + 1));
+  }
+  bool isSpent() const { return steps >= kMostSteps; }
+
+  /// Far above what a template takes for a short conversation.
+  static constexpr size_t kMostSteps = 50000;
+  static constexpr size_t kMostText = 1u << 20;
+
+private:
+  size_t steps = 0;
+};
+
+/// Filters, tests, and methods of values; false where `name` is not known, the arguments do not fit or the budget is
+/// spent.
+bool applyFilter(llvm::StringRef name, const Value &value, const List &arguments, Budget &budget, Value &result);
 bool applyTest(llvm::StringRef name, const Value &value, const List &arguments, bool &result);
-bool callMethod(llvm::StringRef name, const Value &object, const List &arguments, Value &result);
+bool callMethod(llvm::StringRef name, const Value &object, const List &arguments, Budget &budget, Value &result);
 /// The text that an output writes.
 std::string textOf(const Value &value);
 

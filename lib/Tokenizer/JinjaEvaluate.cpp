@@ -110,10 +110,9 @@ std::string textOf(const Value &value) {
 
 namespace {
 
-/// Far above what a template takes for a short conversation.
-constexpr size_t kMostSteps = 50000;
 constexpr unsigned kMostDepth = 200;
-constexpr size_t kMostText = 1u << 20;
+constexpr char kTooMuch[] = "it takes too many steps";
+constexpr size_t kMostSteps = Budget::kMostSteps, kMostText = Budget::kMostText;
 
 class Evaluator {
 public:
@@ -134,6 +133,8 @@ private:
       failure = text.str();
     return {};
   }
+  /// What the names that a function may lack come to, or the end of the budget.
+  Value failUse(const Twine &text) { return fail(budget.isSpent() ? kTooMuch : text); }
   bool failed() const { return !failure.empty(); }
 
   Flow execute(const Node &node);
@@ -161,15 +162,15 @@ private:
 
   std::vector<std::map<std::string, Value, std::less<>>> scopes;
   std::string output, failure;
-  size_t steps = 0; // texts and lists count by their length
+  Budget budget;
   unsigned depth = 0;
 };
 
 //===--- statements -----------------------------------------------------------------------------------------------===//
 
 Evaluator::Flow Evaluator::execute(const Node &node) {
-  if (failed() || ++steps > kMostSteps || depth > kMostDepth || output.size() > kMostText)
-    return fail("it takes too many steps"), Flow::Break;
+  if (failed() || !budget.takeSteps(1) || depth > kMostDepth || output.size() > kMostText)
+    return fail(kTooMuch), Flow::Break;
   switch (node.kind) {
   case Node::Kind::Block:
     for (const NodePtr &statement : node.children)
@@ -177,6 +178,8 @@ Evaluator::Flow Evaluator::execute(const Node &node) {
         return flow;
     return Flow::Next;
   case Node::Kind::Text:
+    if (!budget.takeText(node.text.size()))
+      return fail(kTooMuch), Flow::Break;
     output += node.text;
     return Flow::Next;
   case Node::Kind::Output: {
@@ -250,13 +253,17 @@ Value Evaluator::loopVariable(const List &items, size_t i) const {
 Evaluator::Flow Evaluator::loop(const Node &node) {
   Value list = evaluate(*node.children[0]);
   List items;
-  if (list.kind == Value::Kind::List)
+  // Each item is copied for itself and as the neighbor of two more.
+  if (list.kind == Value::Kind::List) {
+    if (!budget.takeList(*list.list) || !budget.takeList(*list.list) || !budget.takeList(*list.list))
+      return fail(kTooMuch), Flow::Break;
     items = *list.list;
-  else if (list.kind == Value::Kind::Map)
+  } else if (list.kind == Value::Kind::Map) {
     for (const auto &[key, value] : *list.map)
       items.push_back(Value::string(key));
-  else if (list.kind != Value::Kind::Undefined)
+  } else if (list.kind != Value::Kind::Undefined) {
     return fail("it loops over something that is no list"), Flow::Break;
+  }
   auto bind = [&](const Value &item) {
     if (node.names.size() == 1) {
       scopes.back()[node.names[0]] = item;
@@ -375,6 +382,8 @@ Value Evaluator::slice(const Node &node) {
   int64_t begin = step > 0 ? bound(0, 0, 0, count) : bound(0, count - 1, -1, count - 1);
   int64_t end = step > 0 ? bound(1, count, 0, count) : bound(1, -1, -1, count - 1);
   List part;
+  if (!budget.takeList(*object.list))
+    return fail(kTooMuch);
   for (int64_t i = begin; step > 0 ? i < end : i > end; i += step)
     part.push_back((*object.list)[static_cast<size_t>(i)]);
   return Value::makeList(std::move(part));
@@ -409,8 +418,8 @@ Value Evaluator::call(const Node &node) {
   if (!callee.object)
     return callFunction(callee.text, arguments, named);
   Value result;
-  if (!named.empty() || !callMethod(callee.text, *callee.object, arguments, result))
-    return fail("it uses the method '" + callee.text + "' in a way that is not known");
+  if (!named.empty() || !callMethod(callee.text, *callee.object, arguments, budget, result))
+    return failUse("it uses the method '" + callee.text + "' in a way that is not known");
   return result;
 }
 
@@ -421,7 +430,8 @@ Value Evaluator::callFunction(StringRef name, const List &arguments, const Map &
     return Value::makeMap(named);
   int64_t begin = arguments.size() > 1 ? arguments[0].number : 0;
   int64_t end = arguments.empty() ? 0 : arguments[arguments.size() > 1].number;
-  if (arguments.size() > 2 || end - begin > static_cast<int64_t>(kMostSteps))
+  constexpr int64_t kMost = kMostSteps;
+  if (arguments.size() > 2 || begin < -kMost || begin > kMost || end > begin + kMost)
     return fail("it uses 'range' in a way that is not known");
   List numbers;
   for (int64_t i = begin; i < end; ++i)
@@ -458,8 +468,11 @@ Value Evaluator::callMacro(const Node &macro, const List &arguments, const Map &
 }
 
 Value Evaluator::contains(const Value &whole, const Value &part) {
-  if (whole.kind == Value::Kind::String && part.kind == Value::Kind::String)
+  if (whole.kind == Value::Kind::String && part.kind == Value::Kind::String) {
+    if (!budget.takeSearch(whole.text, part.text))
+      return fail(kTooMuch);
     return Value::boolean(StringRef(whole.text).contains(part.text));
+  }
   if (whole.kind == Value::Kind::Map && part.kind == Value::Kind::String)
     return Value::boolean(whole.find(part.text));
   if (whole.kind == Value::Kind::List)
@@ -485,9 +498,13 @@ Value Evaluator::arithmetic(StringRef sign, const Value &left, const Value &righ
     return Value::string(textOf(left) + textOf(right));
   }
   if (sign == "+" && left.kind == Value::Kind::List && right.kind == Value::Kind::List) {
+    if (left.list->size() + right.list->size() > kMostSteps)
+      return fail("it makes too long a list");
+    if (!budget.takeList(*left.list) || !budget.takeList(*right.list))
+      return fail(kTooMuch);
     List both = *left.list;
     both.insert(both.end(), right.list->begin(), right.list->end());
-    return both.size() > kMostSteps ? fail("it makes too long a list") : Value::makeList(std::move(both));
+    return Value::makeList(std::move(both));
   }
   constexpr int64_t kMost = 1 << 30;
   auto isSmall = [](const Value &v) { return v.kind == Value::Kind::Integer && v.number < kMost && v.number > -kMost; };
@@ -526,9 +543,9 @@ Value Evaluator::filterOrTest(const Node &node) {
   if (failed())
     return {};
   if (node.kind == Node::Kind::Filter)
-    return applyFilter(node.text, value, arguments, result)
+    return applyFilter(node.text, value, arguments, budget, result)
                ? result
-               : fail("it uses the filter '" + node.text + "' in a way that is not known");
+               : failUse("it uses the filter '" + node.text + "' in a way that is not known");
   bool isTrue = false;
   return applyTest(node.text, value, arguments, isTrue)
              ? Value::boolean(isTrue)
@@ -536,12 +553,14 @@ Value Evaluator::filterOrTest(const Node &node) {
 }
 
 Value Evaluator::evaluate(const Node &node) {
-  if (failed() || ++steps > kMostSteps || depth > kMostDepth)
-    return fail("it takes too many steps");
+  if (failed() || !budget.takeSteps(1) || depth > kMostDepth)
+    return fail(kTooMuch);
   ++depth;
   Value value = evaluateInner(node);
   --depth;
-  steps += value.text.size() / 64 + (value.list ? value.list->size() / 8 : 0);
+  // What is counted here is refused with the next node.
+  budget.takeText(value.text.size());
+  budget.takeSteps((value.list ? value.list->size() / 8 : 0) + (value.map ? value.map->size() / 8 : 0));
   return value;
 }
 
@@ -557,8 +576,9 @@ Value Evaluator::evaluateInner(const Node &node) {
     return Value::makeList(evaluateAll(node, 0));
   case Node::Kind::Map: {
     Value map = Value::makeMap();
-    for (size_t i = 0; i + 1 < node.children.size(); i += 2)
-      map.set(textOf(evaluate(*node.children[i])), evaluate(*node.children[i + 1]));
+    for (size_t i = 0; i + 1 < node.children.size() && !failed(); i += 2)
+      if (budget.takeSteps(map.map->size() / 8))
+        map.set(textOf(evaluate(*node.children[i])), evaluate(*node.children[i + 1]));
     return map;
   }
   case Node::Kind::Member:

@@ -18,7 +18,38 @@ using Kind = Value::Kind;
 /// What Python strips. Of Unicode's white space only what the probes of a template can contain.
 constexpr StringRef kWhite = " \t\n\r\v\f";
 
-bool stringMethod(StringRef name, StringRef text, const List &arguments, Value &result) {
+/// The parts of `text` between the places where `mark` stands, at most `most` of those if it is not negative.
+bool splitText(StringRef text, StringRef mark, int64_t most, Budget &budget, List &parts) {
+  if (mark.empty() || !budget.takeSearch(text, mark) || !budget.takeText(text.size()))
+    return false;
+  for (size_t at = 0; most != 0 && (at = text.find(mark)) != StringRef::npos; --most) {
+    if (!budget.takeSteps(1))
+      return false;
+    parts.push_back(Value::string(text.take_front(at).str()));
+    text = text.drop_front(at + mark.size());
+  }
+  parts.push_back(Value::string(text.str()));
+  return true;
+}
+
+/// False, with the budget spent, where the text gets too long.
+bool joinTexts(const List &parts, StringRef between, Budget &budget, Value &result) {
+  std::string text;
+  for (const Value &part : parts) {
+    std::string own = textOf(part);
+    StringRef before = &part == &parts.front() ? "" : between;
+    if (text.size() + before.size() + own.size() > Budget::kMostText)
+      return budget.takeText(Budget::kMostText + 1);
+    if (!budget.takeText(before.size() + own.size()) || !budget.takeSteps(1))
+      return false;
+    text += before;
+    text += own;
+  }
+  result = Value::string(std::move(text));
+  return true;
+}
+
+bool stringMethod(StringRef name, StringRef text, const List &arguments, Budget &budget, Value &result) {
   bool hasText = !arguments.empty() && arguments[0].kind == Kind::String;
   StringRef first = hasText ? StringRef(arguments[0].text) : kWhite;
   if (!arguments.empty() && !hasText)
@@ -34,21 +65,14 @@ bool stringMethod(StringRef name, StringRef text, const List &arguments, Value &
   } else if (name == "startswith" || name == "endswith") {
     result = Value::boolean(name == "startswith" ? text.starts_with(first) : text.ends_with(first));
   } else if (name == "split") {
-    int most = arguments.size() > 1 && arguments[1].kind == Kind::Integer ? static_cast<int>(arguments[1].number) : -1;
-    llvm::SmallVector<StringRef> parts;
-    if (first.empty())
-      return false;
-    text.split(parts, first, most);
+    int64_t most = arguments.size() > 1 && arguments[1].kind == Kind::Integer ? arguments[1].number : -1;
     List list;
-    for (StringRef part : parts)
-      list.push_back(Value::string(part.str()));
+    if (!splitText(text, first, most, budget, list))
+      return false;
     result = Value::makeList(std::move(list));
   } else if (name == "replace" && arguments.size() == 2 && !first.empty()) {
-    std::string out = text.str();
-    const std::string &to = arguments[1].text;
-    for (size_t at = 0; (at = out.find(first.str(), at)) != std::string::npos; at += to.size())
-      out.replace(at, first.size(), to);
-    result = Value::string(out);
+    List parts;
+    return splitText(text, first, -1, budget, parts) && joinTexts(parts, arguments[1].text, budget, result);
   } else {
     return false;
   }
@@ -57,9 +81,16 @@ bool stringMethod(StringRef name, StringRef text, const List &arguments, Value &
 
 } // namespace
 
-bool callMethod(StringRef name, const Value &object, const List &arguments, Value &result) {
+bool Budget::takeList(const List &list) {
+  bool isLeft = takeSteps(list.size() / 8);
+  for (const Value &element : list)
+    isLeft = isLeft && takeText(element.text.size());
+  return isLeft;
+}
+
+bool callMethod(StringRef name, const Value &object, const List &arguments, Budget &budget, Value &result) {
   if (object.kind == Kind::String)
-    return stringMethod(name, object.text, arguments, result);
+    return stringMethod(name, object.text, arguments, budget, result);
   if (object.kind == Kind::List && name == "append" && arguments.size() == 1) {
     object.list->push_back(arguments[0]);
     result = Value::none();
@@ -75,15 +106,18 @@ bool callMethod(StringRef name, const Value &object, const List &arguments, Valu
   if ((name != "items" && name != "keys" && name != "values") || !arguments.empty())
     return false;
   List list;
-  for (const auto &[key, value] : *object.map)
+  for (const auto &[key, value] : *object.map) {
+    if (!budget.takeText(key.size() + value.text.size()) || !budget.takeSteps(1))
+      return false;
     list.push_back(name == "keys"     ? Value::string(key)
                    : name == "values" ? value
                                       : Value::makeList({Value::string(key), value}));
+  }
   result = Value::makeList(std::move(list));
   return true;
 }
 
-bool applyFilter(StringRef name, const Value &value, const List &arguments, Value &result) {
+bool applyFilter(StringRef name, const Value &value, const List &arguments, Budget &budget, Value &result) {
   bool isText = value.kind == Kind::String, isList = value.kind == Kind::List;
   if (name == "length" || name == "count") {
     if (!isText && !isList && value.kind != Kind::Map)
@@ -102,20 +136,17 @@ bool applyFilter(StringRef name, const Value &value, const List &arguments, Valu
   } else if (name == "trim") {
     if (value.kind >= Kind::List)
       return false;
-    return stringMethod("strip", textOf(value), arguments, result);
+    return stringMethod("strip", textOf(value), arguments, budget, result);
   } else if (name == "list" && isList) {
     result = value;
   } else if ((name == "first" || name == "last") && isList) {
     result = value.list->empty() ? Value() : name == "first" ? value.list->front() : value.list->back();
   } else if (name == "items") {
-    return callMethod("items", value, {}, result);
+    return callMethod("items", value, {}, budget, result);
   } else if (name == "join" && isList) {
-    std::string text;
-    for (const Value &element : *value.list)
-      text += (text.empty() || arguments.empty() ? "" : arguments[0].text) + textOf(element);
-    result = Value::string(text);
+    return joinTexts(*value.list, arguments.empty() ? StringRef() : StringRef(arguments[0].text), budget, result);
   } else if (isText && llvm::is_contained({"upper", "lower", "replace"}, name)) {
-    return stringMethod(name, value.text, arguments, result);
+    return stringMethod(name, value.text, arguments, budget, result);
   } else {
     return false;
   }

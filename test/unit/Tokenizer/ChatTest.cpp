@@ -69,6 +69,28 @@ TEST(ChatTemplate, SaysWhyThereIsNone) {
   EXPECT_TRUE(has(reasonOf(odd), "it makes of assistant 'one', user 'two' the text '?<s>assistant\\none<t><s>user"));
 }
 
+TEST(ChatTemplate, BoundsWhatFunctionsMake) {
+  std::string grow;
+  for (int i = 0; i < 10; ++i)
+    grow += "|replace('a', 'aaaaaaaa')";
+  EXPECT_TRUE(has(written("{{ 'aaaaaaaa'" + grow + "|length }}"), "too many steps"));
+  std::string big =
+      "{% set x = 'aaaaaaaa'|replace('a', 'aaaaaaaa')|replace('a', 'aaaaaaaa')|replace('a', 'aaaaaaaa') %}";
+  EXPECT_EQ(written(big + "{{ x|length }}"), "4096");
+  EXPECT_TRUE(has(written(big + "{{ range(40000)|join(x)|length }}"), "too many steps"));
+  std::string copies = big + "{% set ns = namespace(l=[x]) %}{% for i in range(15) %}{% set ns.l = ns.l + ns.l %}"
+                             "{% endfor %}{{ ns.l|length }}";
+  EXPECT_TRUE(has(written(copies), "too many steps"));
+  std::string search = big + "{% set y = x|replace('a', 'aaaaaaaaaaaaaaaa') %}{{ (x ~ 'b') in y }}";
+  EXPECT_TRUE(has(written(search), "too many steps"));
+  EXPECT_TRUE(has(written(big + "{{ x.replace('a', x)|length }}"), "too many steps"));
+  EXPECT_TRUE(has(written(big + "{% for i in range(2000) %}{{ x.split('a')|length }}{% endfor %}"), "too many steps"));
+  EXPECT_TRUE(has(written("{{ range(-9223372036854775807, 9223372036854775807)|length }}"), "not known"));
+  EXPECT_EQ(written("{{ 'a,b,c'.split(',', 1)[1] }}{{ 'a,b,c'.split(',')|length }}{{ 'aab'.replace('a', 'x') }}"),
+            "b,c3xxb");
+  EXPECT_EQ(written("{{ [1, 'b', 3]|join('-') }}{{ ['', 'b']|join('-') }}{{ ''.split(',')|length }}"), "1-b-3-b1");
+}
+
 TEST(ChatTemplate, EvaluatesWhatTemplatesUse) {
   EXPECT_EQ(written("{{ n // 2 }}{{ -n % 4 }}{{ 1 + 2 * 3 }}{{ 'x' ~ n }}{{ n == 7 and not n < 3 }}"), "317x7True");
   EXPECT_EQ(written("{{ t.split(' ')[-1] }}{{ t | length }}{{ [1, 2, 3][::-1][0] }}{{ t[1:] }}"), "b33 b");
