@@ -36,6 +36,8 @@ constexpr llvm::StringLiteral kRefusedUnlessOne[] = {"embedding_multiplier", "re
 Error refuseQuantized(const JsonCursor &root) {
   std::optional<JsonCursor> quantization = root.find("quantization_config");
   if (!quantization)
+    quantization = root.find("compression_config"); // the older name
+  if (!quantization)
     return Error::success();
   std::string method = "of an unnamed method";
   if (std::optional<JsonCursor> name = quantization->find("quant_method"); name && name->json().asString())

@@ -26,8 +26,25 @@ Expected<std::optional<JsonCursor>> kindOf(const JsonCursor &rope) {
   return kind ? kind : older;
 }
 
-/// One object that says how positions rotate.
-llvm::Error readScaling(const JsonCursor &rope, ModelConfig &config) {
+bool isSameScaling(const RopeConfig &a, const RopeConfig &b) {
+  return a.kind == b.kind && a.factor == b.factor && a.lowFactor == b.lowFactor && a.highFactor == b.highFactor &&
+         a.originalPositions == b.originalPositions;
+}
+
+/// Two objects say how positions rotate and differ: in the field that is named, if both have it.
+llvm::Error contradiction(const JsonCursor &first, const JsonCursor &second) {
+  for (llvm::StringRef key :
+       {"rope_type", "type", "factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"}) {
+    std::optional<JsonCursor> a = first.find(key), b = second.find(key);
+    if (a && b && a->json().describe() != b->json().describe())
+      return b->complain("is " + b->json().describe() + ", but " + a->jsonPath() + " is " + a->json().describe() +
+                         "; expects the same in both");
+  }
+  return second.complain("says another rotation than " + first.jsonPath() + "; expects the same in both");
+}
+
+/// One object that says how positions rotate; `isSaid` becomes true if it names a kind.
+llvm::Error readScaling(const JsonCursor &rope, ModelConfig &config, bool &isSaid) {
   bool isOlder = llvm::StringRef(rope.jsonPath()).ends_with("rope_scaling");
   if (!rope.json().asObject())
     return rope.wrong(isOlder ? "null" : "an object or null");
@@ -43,6 +60,7 @@ llvm::Error readScaling(const JsonCursor &rope, ModelConfig &config) {
   if (!name || (*name != "default" && *name != "linear" && *name != "llama3"))
     return (*kind)->complain("is " + (*kind)->json().describe() +
                              ", which is not supported, expects \"default\", \"linear\" or \"llama3\"");
+  isSaid = true;
   if (*name == "default")
     return llvm::Error::success();
   FieldReader fields(rope);
@@ -97,9 +115,19 @@ private:
 
 void readRope(FieldReader &fields, const JsonCursor &root, const ModelFamily &family, ModelConfig &config) {
   std::vector<JsonCursor> places{root};
+  std::optional<JsonCursor> said;
   for (llvm::StringRef key : {"rope_parameters", "rope_scaling"})
     if (std::optional<JsonCursor> rope = root.find(key)) {
-      fields.keep(readScaling(*rope, config));
+      RopeConfig before = config.rope;
+      config.rope = {};
+      bool isSaid = false;
+      fields.keep(readScaling(*rope, config, isSaid));
+      if (said && isSaid && !fields.hasFailed() && !isSameScaling(before, config.rope))
+        fields.keep(contradiction(*said, *rope));
+      if (isSaid)
+        said = rope;
+      else
+        config.rope = before;
       places.push_back(*rope);
     }
   SharedNumber theta(fields, "rope_theta", 1, kMaxTheta);

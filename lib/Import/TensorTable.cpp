@@ -215,6 +215,23 @@ const CheckpointTensor *findTensor(llvm::ArrayRef<CheckpointTensor> sorted, llvm
   return at != sorted.end() && at->name == name ? at : nullptr;
 }
 
+/// Where a tensor of experts is missing because its layer spells them the other way; else empty.
+static std::string otherSpelling(const ModelConfig &config, llvm::ArrayRef<CheckpointTensor> sorted,
+                                 llvm::StringRef name) {
+  size_t at = name.find(".mlp.experts.");
+  if (at == llvm::StringRef::npos)
+    return "";
+  std::string experts = name.take_front(at).str() + ".mlp.experts.";
+  bool isFused = config.spelling.isFusedExperts;
+  for (const char *other : {"0.gate_proj.weight", "0.up_proj.weight", "0.down_proj.weight"})
+    if (isFused && findTensor(sorted, experts + other))
+      return "; '" + experts + other + "' is there: the experts are partly fused and partly split, expects one of both";
+  for (const char *other : {"gate_up_proj", "down_proj"})
+    if (!isFused && findTensor(sorted, experts + other))
+      return "; '" + experts + other + "' is there: the experts are partly fused and partly split, expects one of both";
+  return "";
+}
+
 Error checkTensors(const ModelConfig &config, llvm::ArrayRef<CheckpointTensor> sorted,
                    std::vector<std::string> &warnings, std::vector<std::string> &notes) {
   if (Error error = checkVocabulary(config, sorted))
@@ -225,7 +242,8 @@ Error checkTensors(const ModelConfig &config, llvm::ArrayRef<CheckpointTensor> s
     const CheckpointTensor *tensor = findTensor(sorted, name);
     if (!tensor)
       return fault("tensor '" + name + "' is missing, expects the shape " + formatShape(shape) +
-                   (name == kHeadName ? "; without it config.json must say tie_word_embeddings true" : ""));
+                   (name == kHeadName ? "; without it config.json must say tie_word_embeddings true"
+                                      : otherSpelling(config, sorted, name)));
     if (llvm::ArrayRef(tensor->shape) != shape)
       return fault("tensor '" + name + "' has the shape " + formatShape(tensor->shape) + ", expects " +
                    formatShape(shape) + " as config.json says");

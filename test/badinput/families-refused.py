@@ -46,6 +46,12 @@ def reshape(name):
     return change
 
 
+def respell(name, other):
+    def change(model):
+        model.tensors[other] = model.tensors.pop(name)
+    return change
+
+
 LAYER, NESTED = "model.layers.0.", "model.language_model.layers.0."
 CASES = (
     ("llama", text(mlp_bias=True), "mlp_bias is true, expects false"),
@@ -69,6 +75,8 @@ CASES = (
     ("qwen3_5_moe", text(attn_output_gate=False), "attn_output_gate is false, expects true"),
     ("qwen3_5_moe", reshape(NESTED + "mlp.experts.gate_up_proj"), "mlp.experts.gate_up_proj", "expects ["),
     ("qwen3_5_moe", drop(NESTED + "mlp.experts.down_proj"), "mlp.experts.down_proj' is missing"),
+    ("qwen3_5_moe", respell(NESTED + "mlp.experts.down_proj", NESTED + "mlp.experts.0.down_proj.weight"),
+     "mlp.experts.down_proj' is missing", "0.down_proj.weight' is there", "partly fused and partly split"),
     ("qwen3_5_moe", drop(NESTED + "linear_attn.A_log"), "linear_attn.A_log' is missing"),
 )
 for name, change, *texts in CASES:

@@ -68,6 +68,22 @@ TEST(FamilyConfig, RotationsAreStretched) {
                   "\", which is not supported, expects \"default\", \"linear\" or \"llama3\"");
 }
 
+TEST(FamilyConfig, StretchesThatContradictEachOtherAreRefused) {
+  auto linear = [](double factor) { return JsonObject().set("rope_type", "linear").set("factor", factor); };
+  Json config = tinyLlama();
+  config.asObject()->set("rope_parameters", linear(2.0)).set("rope_scaling", linear(2.0));
+  EXPECT_EQ(accepted(config).rope.factor, 2.0);
+  config.asObject()->set("rope_scaling", linear(4.0));
+  EXPECT_EQ(refused(config), "config.json: rope_scaling.factor is 4.0, but rope_parameters.factor is 2.0; expects the "
+                             "same in both");
+  config.asObject()->set("rope_scaling", JsonObject().set("type", "default"));
+  EXPECT_EQ(refused(config), "config.json: rope_scaling says another rotation than rope_parameters; expects the same "
+                             "in both");
+  config.asObject()->set("rope_parameters", JsonObject().set("rope_theta", 10000.0));
+  config.asObject()->set("rope_scaling", linear(4.0));
+  EXPECT_EQ(accepted(config).rope.factor, 4.0); // only one says how
+}
+
 TEST(FamilyConfig, WindowsHoldForAllLayersOrNone) {
   Json config = tinyQwen3();
   config.asObject()->set("use_sliding_window", true).set("sliding_window", 16).set("num_hidden_layers", 3);

@@ -148,6 +148,8 @@ TEST(ModelConfig, QuantizedCheckpointsAreRefusedByMethod) {
     EXPECT_TRUE(contains(text, "quantization_config is '" + std::string(method) + "'"));
     EXPECT_TRUE(contains(text, "download the bf16 safetensors checkpoint"));
   }
+  EXPECT_TRUE(contains(refused("compression_config", JsonObject().set("quant_method", "sparseml")),
+                       "config.json: compression_config is 'sparseml'"));
   EXPECT_TRUE(contains(refused("quantization_config", JsonObject()), "of an unnamed method"));
 }
 
