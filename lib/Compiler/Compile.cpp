@@ -13,6 +13,7 @@
 #include "dialects/moe/MoeDialect.h"
 #include "lib/Import/GraphBuilder.h"
 #include "lib/Object/Object.h"
+#include "lib/Plan/KvLayout.h"
 #include "lib/Support/Fault.h"
 #include "lib/Support/Files.h"
 #include "lib/Support/Sizes.h"
@@ -129,6 +130,11 @@ llvm::Expected<OwningOpRef<ModuleOp>> Compiler::importModel(const TargetDescript
   if (options.context.value_or(0) > longest)
     return fault("--context is " + llvm::Twine(*options.context) + ", expects 1 to " + llvm::Twine(longest) +
                  " (max_position_embeddings in config.json)");
+  // The interpreter runs any head; said here, where the file and its field are known.
+  if (uint64_t dim = checkpoint->config().headDim; isWanted(Phase::Plan) && dim % 8 != 0)
+    return fault((options.isRandom ? options.model : checkpoint->files().front().name) + ": head_dim is " +
+                 llvm::Twine(dim) + ", expects a multiple of 8 up to " + llvm::Twine(kKvLargestDim) +
+                 " (without the field it is hidden_size / num_attention_heads)");
   GraphOptions graph;
   graph.context = options.context.value_or(0);
   graph.maxChunk = options.chunk.value_or(64);
