@@ -32,7 +32,7 @@ usage:
   moec compile MODEL --target T [flags] -o OUT      writes OUT.so, OUT.moepack, OUT.report.json
   moec precision MODEL [flags] [-o FILE]            the precision of every tensor, as a file for --plan-precision
   moec report OUT.so [--json]                       memory plan and precision of a compiled model
-  moec evaluate OUT.so (--text FILE | --ids FILE.json) [--window 512] [--max-tokens N] [--reference REF.so]
+  moec evaluate OUT.so (--text FILE | --ids FILE.json) [--window N] [--max-tokens N] [--reference REF.so]
                 [--experts-used K | --experts-used-sweep] [--json]
   moec targets [--json]                             lists the names for --target
   moec synth CONFIG --seed N -o DIR [flags]         writes a checkpoint of random weights

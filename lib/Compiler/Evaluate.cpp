@@ -16,6 +16,8 @@ namespace moec {
 
 namespace {
 
+constexpr uint64_t kDefaultWindow = 512;
+
 /// log Σ e^x in double precision.
 double logSumExp(llvm::ArrayRef<float> logits) {
   double largest = *std::max_element(logits.begin(), logits.end()), sum = 0;
@@ -144,14 +146,14 @@ llvm::Expected<EvaluateResult> evaluate(const EvaluateOptions &options, llvm::ra
     ids.resize(options.maxTokens);
   if (ids.size() < 2)
     return fault("evaluation needs at least two tokens, but got " + llvm::Twine(ids.size()));
-  if (options.window < 2 || options.window > model->context())
-    return fault("--window is " + llvm::Twine(options.window) + ", expects 2 to the context " +
-                 llvm::Twine(model->context()));
+  uint64_t window = options.window ? options.window : std::min<uint64_t>(kDefaultWindow, model->context());
+  if (window < 2 || window > model->context())
+    return fault("--window is " + llvm::Twine(window) + ", expects 2 to the context " + llvm::Twine(model->context()));
   Evaluation evaluation(*model, reference ? &*reference : nullptr);
-  size_t numWindows = (ids.size() + options.window - 1) / options.window, done = 0;
+  size_t numWindows = (ids.size() + window - 1) / window, done = 0;
   for (llvm::ArrayRef<int32_t> rest = ids; rest.size() >= 2;
-       rest = rest.drop_front(std::min<size_t>(rest.size(), options.window))) {
-    if (llvm::Error error = evaluation.addWindow(rest.take_front(options.window)))
+       rest = rest.drop_front(std::min<size_t>(rest.size(), window))) {
+    if (llvm::Error error = evaluation.addWindow(rest.take_front(window)))
       return std::move(error);
     progress << "moec: evaluate window " << ++done << " of " << numWindows << "\n";
   }

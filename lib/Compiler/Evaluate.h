@@ -19,7 +19,7 @@ struct EvaluateOptions {
   std::string model, reference;         ///< `.so` files of this machine; no reference: empty
   std::string modelPack, referencePack; ///< empty: beside the `.so`
   std::string textFile, idsFile;        ///< one of them
-  uint64_t window = 512;                ///< tokens
+  uint64_t window = 0;                  ///< tokens; 0: 512, or the context if it is shorter
   uint64_t maxTokens = 0;               ///< 0: all
   uint32_t threads = 0;
   uint32_t expertsUsed = 0; ///< of the model, not of the reference; 0: all

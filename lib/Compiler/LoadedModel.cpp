@@ -98,7 +98,8 @@ llvm::Expected<std::vector<int32_t>> LoadedModel::tokenize(llvm::StringRef text)
   // The first call says how many there are.
   for (int round = 0; round < 2; ++round) {
     ids.resize(count);
-    if (api->tokenize(model, text.data(), text.size(), 0, ids.data(), ids.size(), &count, &error) != MOERT_STATUS_OK)
+    if (api->tokenize(model, text.data(), text.size(), MOERT_TOKENIZE_ADD_SPECIAL, ids.data(), ids.size(), &count,
+                      &error) != MOERT_STATUS_OK)
       return fault("'" + path + "': " + error.message);
   }
   return ids;

@@ -30,6 +30,7 @@ public:
   uint32_t expertsPerToken() const { return info.top_k; }
   uint32_t expertsUsed() const { return info.experts_used; }
   uint32_t context() const { return info.context; }
+  /// With the beginning-of-text token where the tokenizer adds one, as a prompt has it.
   llvm::Expected<std::vector<int32_t>> tokenize(llvm::StringRef text) const;
   /// Feeds `ids` to an empty session; `onLogits` sees the logits of each.
   llvm::Error run(llvm::ArrayRef<int32_t> ids, std::function<void(uint64_t, llvm::ArrayRef<float>)> onLogits);
