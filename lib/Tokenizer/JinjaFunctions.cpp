@@ -81,13 +81,6 @@ bool stringMethod(StringRef name, StringRef text, const List &arguments, Budget 
 
 } // namespace
 
-bool Budget::takeList(const List &list) {
-  bool isLeft = takeSteps(list.size() / 8);
-  for (const Value &element : list)
-    isLeft = isLeft && takeText(element.text.size());
-  return isLeft;
-}
-
 bool callMethod(StringRef name, const Value &object, const List &arguments, Budget &budget, Value &result) {
   if (object.kind == Kind::String)
     return stringMethod(name, object.text, arguments, budget, result);
