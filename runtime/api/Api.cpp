@@ -160,8 +160,11 @@ static moert_status chat(const moert_model *model, const moert_message *messages
     return status;
   if (problem.text)
     return fail(error, status, "message %llu %s", static_cast<unsigned long long>(problem.index), problem.text);
-  return fail(error, status, "no memory in the budget for the text of %llu messages",
-              static_cast<unsigned long long>(numMessages));
+  unsigned long long sizeBytes = 0;
+  for (size_t i = 0; i < numMessages; ++i)
+    sizeBytes += messages[i].content_bytes;
+  return fail(error, status, "no memory in the budget to tokenize %llu bytes of messages; shorten them or raise it",
+              sizeBytes);
 }
 
 //===--- sessions -------------------------------------------------------------------------------------------------===//

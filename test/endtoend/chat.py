@@ -61,3 +61,14 @@ for flags, text in ((("--system", "x", "--prompt", "a"), "--system needs --chat"
                     (("--chat", "--ids", "1"), "--chat and --ids exclude"),
                     (("--chat", "--json"), "takes no --json")):
     check(text in run(prefix, *flags, code=2).err, f"{flags}: {text}")
+
+# A message that does not fit is taken back, and the conversation goes on; a script sees the exit code.
+small = compiled("int8", "host", "--context", 64)
+command = [os.path.join(BIN, "moe-run"), small + ".so", "--chat", "--max-tokens", "8", "--greedy"]
+alone = subprocess.run(command, input=b"It was dark.\n", capture_output=True, check=True)
+for too_long, text in ((b"dark " * 100, b"context"), (b"dark " * 1000000, b"bytes of messages")):
+    done = subprocess.run(command, input=too_long + b"\nIt was dark.\n", capture_output=True, check=False)
+    check(done.returncode == 1 and done.stdout == alone.stdout, f"{done.returncode}, {done.stdout}, {done.stderr}")
+    check(text in done.stderr and b"the message is taken back" in done.stderr, f"{done.stderr}")
+refused = run(small, "--chat", "--prompt", "dark " * 100, "--greedy", code=1)
+check("context" in refused.err and "taken back" not in refused.err, refused.err)

@@ -65,11 +65,19 @@ private:
 
   bool open();
   bool addTurn(const char *role, const char *text, size_t size);
+  /// Drops the texts of turns that are gone.
+  void cutTexts() {
+    texts.setSize(turns.size() ? turns.data()[turns.size() - 1].begin + turns.data()[turns.size() - 1].size : 0);
+  }
   bool readLine(bool &isEnd);
   bool command(bool &isCommand);
   bool feed();
   bool answer();
+  bool takeBack();
+  /// Prints the error that a call ended with. What another message may avoid is noted in `isRefused`.
   bool end(moert_status status) {
+    isRefused = status == MOERT_STATUS_CONTEXT_FULL || status == MOERT_STATUS_NO_MEMORY ||
+                status == MOERT_STATUS_INVALID_ARGUMENT;
     return status == MOERT_STATUS_OK || printError("%s", error.message[0] ? error.message : api->status_name(status));
   }
   static int32_t onText(void *user, const char *text, size_t sizeBytes, int32_t id);
@@ -82,6 +90,7 @@ private:
   Array<int32_t> ids, held, generated; // of the conversation, in the session, of the last answer
   uint64_t numAgain = 0;               // answers to the last question that were taken back
   bool outputFailed = false;
+  bool isRefused = false, wasRefused = false; // the last message, any message
   int exitCode = kExitFault;
 };
 
@@ -121,8 +130,10 @@ bool Conversation::feed() {
     if (!messages.append(&message, 1))
       return printError("out of memory for %zu messages", turns.size());
   }
+  isRefused = true;
   if (!chatIds(*api, model, options, messages.data(), messages.size(), ids))
     return false;
+  isRefused = false;
   size_t same = 0;
   while (same < held.size() && same < ids.size() && held.data()[same] == ids.data()[same])
     ++same;
@@ -160,20 +171,37 @@ bool Conversation::answer() {
   watchInterrupts(api, nullptr); // at the prompt Ctrl-C ends the program
   if (outputFailed)
     return printError("the output was refused");
-  if (status != MOERT_STATUS_CANCELLED && !end(status))
-    return false;
-  putchar('\n');
-  if (fflush(stdout) != 0)
-    return printError("the output was refused");
-  if (result.finish_reason == MOERT_FINISH_CONTEXT)
-    return printError("the context of %u tokens is full; start a new conversation", info.context);
+  bool isDone = status == MOERT_STATUS_CANCELLED || end(status);
   size_t numGenerated = result.num_generated < capacity ? result.num_generated : capacity;
   uint64_t length = api->session_length(session);
   held.setSize(0);
   if (!held.append(ids.data(), ids.size()) || !held.append(generated.data(), numGenerated))
     return printError("out of memory");
   held.setSize(length < held.size() ? length : held.size());
+  if (!isDone)
+    return false;
+  putchar('\n');
+  if (fflush(stdout) != 0)
+    return printError("the output was refused");
+  isRefused = result.finish_reason == MOERT_FINISH_CONTEXT;
+  if (isRefused)
+    return printError("the context of %u tokens is full", info.context);
   return addTurn("assistant", reply.data(), reply.size());
+}
+
+/// Goes on without the message that could not be answered, if that helps.
+bool Conversation::takeBack() {
+  size_t first = options.system ? 1 : 0;
+  if (!isRefused || turns.size() <= first)
+    return false;
+  isRefused = false;
+  wasRefused = true;
+  turns.setSize(turns.size() - 1);
+  cutTexts();
+  fputs(turns.size() > first ? "the message is taken back; /undo takes back those before it\n"
+                             : "the message is taken back\n",
+        stderr);
+  return true;
 }
 
 /// /regen takes the last answer back and asks for another one, /undo takes the last question back, too.
@@ -191,7 +219,7 @@ bool Conversation::command(bool &isCommand) {
     return true;
   }
   turns.setSize(turns.size() - (isUndo ? 2 : 1));
-  texts.setSize(turns.size() ? turns.data()[turns.size() - 1].begin + turns.data()[turns.size() - 1].size : 0);
+  cutTexts();
   numAgain = isUndo ? 0 : numAgain + 1;
   return isUndo || (feed() && answer());
 }
@@ -202,15 +230,17 @@ int Conversation::run() {
   for (bool isEnd = false;;) {
     if (!readLine(isEnd))
       return kExitFault;
+    // On a terminal the error was seen; a script sees the exit code.
     if (isEnd)
-      return kExitRight;
+      return wasRefused && !isatty(STDIN_FILENO) ? kExitFault : kExitRight;
     bool isCommand = false;
-    if (line.size() && !command(isCommand))
+    if (line.size() && !command(isCommand) && !takeBack())
       return kExitFault;
     if (line.size() == 0 || isCommand)
       continue;
     numAgain = 0;
-    if (!addTurn("user", line.data(), line.size()) || !feed() || !answer())
+    bool isAnswered = addTurn("user", line.data(), line.size()) && feed() && answer();
+    if (!isAnswered && !takeBack())
       return kExitFault;
   }
 }
