@@ -160,7 +160,7 @@ TEST(FamilyConfig, HybridModelsRefuseWhatDoesNotFit) {
   EXPECT_EQ(refused(config, "layer_types", types), "config.json: layer_types[2] is 'mamba', which is not supported");
   EXPECT_TRUE(contains(refused(config, "full_attention_interval", 5), "has no layer of attention among its 4"));
   EXPECT_TRUE(contains(refused(config, "linear_num_value_heads", 3), "expects a multiple of linear_num_key_heads"));
-  EXPECT_TRUE(contains(refused(config, "linear_conv_kernel_dim", 1), "linear_conv_kernel_dim is 1, expects 2 to 64"));
+  EXPECT_TRUE(contains(refused(config, "linear_conv_kernel_dim", 1), "linear_conv_kernel_dim is 1, expects 2 to 16"));
   EXPECT_TRUE(contains(refused(config, "output_gate_type", "tanh"), "output_gate_type is \"tanh\", expects"));
   EXPECT_TRUE(contains(refused(config, "attention_bias", true), "attention_bias is true, expects false"));
   EXPECT_TRUE(contains(refused(config, "attn_output_gate", false), "attn_output_gate is false, expects true"));
