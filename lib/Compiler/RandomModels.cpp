@@ -72,9 +72,9 @@ llvm::Expected<RandomModel> readGgufModel(llvm::StringRef path) {
 /// The text of tokenizer.json, which the importer would accept.
 llvm::Expected<std::string> tokenizerText(const RandomModel &model, uint64_t vocabSize) {
   if (isGgufFile(model.tokenizer))
-    return fault("'" + model.tokenizer +
-                 "' is a gguf file, whose tokenizer cannot be written as tokenizer.json; give " +
-                 "another one by --tokenizer");
+    return fault("synth takes a config and writes a checkpoint folder, but '" + model.tokenizer +
+                 "' is a gguf file, whose tokenizer cannot be written as tokenizer.json; give a config.json, or a "
+                 "tokenizer by --tokenizer");
   auto text =
       model.tokenizer.empty() ? byteTokenizerJson(vocabSize) : readTextFile(model.tokenizer, kMaxTokenizerBytes);
   if (!text)

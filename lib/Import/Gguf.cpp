@@ -8,6 +8,7 @@
 #include "lib/Support/CheckedMath.h"
 #include "lib/Support/Fault.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <bit>
@@ -27,6 +28,7 @@ constexpr uint64_t kMaxAlignment = 1 << 20;
 constexpr uint32_t kMaxDimensions = 4;   // as in ggml
 constexpr unsigned kMaxArrayDepth = 4;   // arrays of arrays; published files have none
 constexpr uint64_t kTextsInMessages = 3; // names of tensors that a message lists
+constexpr uint64_t kTypesInMessages = 8; // so many types
 
 //===-- Types -----------------------------------------------------------------------------------------------------===//
 
@@ -121,6 +123,7 @@ private:
   Error readTensors(uint64_t count);
   Error readTensor();
   Error readAlignment();
+  std::string readName(StringRef what);
   Error refuseTypes() const;
   Expected<GgufTensor> placeOne(const TensorInfo &info) const;
 
@@ -207,11 +210,19 @@ Json HeaderReader::readValue(uint32_t kind, StringRef key, unsigned depth) {
   }
 }
 
+/// Names stand in messages, so what a terminal would obey is refused.
+std::string HeaderReader::readName(StringRef what) {
+  std::string name = bytes.takeText(what, kMaxGgufNameBytes);
+  if (!bytes.hasFailed() && llvm::any_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7F; }))
+    bytes.fail(what + " is " + Json(name).describe() + ", expects no control characters; the file is damaged");
+  return name;
+}
+
 Error HeaderReader::readKeys(uint64_t count) {
   if (count > kMaxGgufKeys)
     return refuse("it says that it has " + Twine(count) + " metadata keys, expects at most " + Twine(kMaxGgufKeys));
   for (uint64_t i = 0; i < count; ++i) {
-    std::string key = bytes.takeText("a metadata key", kMaxGgufNameBytes);
+    std::string key = readName("a metadata key");
     uint32_t kind = bytes.take<uint32_t>("the type of a metadata value");
     Json value = bytes.hasFailed() ? Json() : readValue(kind, key, 0);
     if (Error error = bytes.takeError())
@@ -225,7 +236,7 @@ Error HeaderReader::readKeys(uint64_t count) {
 
 Error HeaderReader::readTensor() {
   TensorInfo info;
-  info.name = bytes.takeText("the name of a tensor", kMaxGgufNameBytes);
+  info.name = readName("the name of a tensor");
   uint32_t numDimensions = bytes.take<uint32_t>("the number of dimensions of a tensor");
   if (!bytes.hasFailed() && numDimensions > kMaxDimensions)
     return refuse("tensor '" + info.name + "' has " + Twine(numDimensions) + " dimensions, expects at most " +
@@ -279,20 +290,16 @@ Error HeaderReader::read() {
 
 //===-- Tensors ---------------------------------------------------------------------------------------------------===//
 
-/// All types that are not read in one message, each with its first tensors.
+/// The first types that are not read in one message, each with its first tensors.
 Error HeaderReader::refuseTypes() const {
-  std::vector<std::pair<uint32_t, std::vector<StringRef>>> others;
-  for (const TensorInfo &info : infos) {
-    const GgufType *type = findType(info.typeId);
-    if (type && type->type)
-      continue;
-    auto at = llvm::find_if(others, [&](const auto &entry) { return entry.first == info.typeId; });
-    if (at == others.end())
-      at = others.insert(others.end(), {info.typeId, {}});
-    at->second.push_back(info.name);
-  }
+  llvm::MapVector<uint32_t, std::vector<StringRef>> others;
+  for (const TensorInfo &info : infos)
+    if (const GgufType *type = findType(info.typeId); !type || !type->type)
+      others[info.typeId].push_back(info.name);
+  if (others.empty())
+    return Error::success();
   std::string text;
-  for (const auto &[id, names] : others) {
+  for (const auto &[id, names] : llvm::ArrayRef(others.getArrayRef()).take_front(kTypesInMessages)) {
     const GgufType *type = findType(id);
     text += (text.empty() ? "" : "; ") + (type ? type->name.str() : "the unknown type " + std::to_string(id)) + " of ";
     for (size_t i = 0; i < std::min<size_t>(names.size(), kTextsInMessages); ++i)
@@ -300,9 +307,10 @@ Error HeaderReader::refuseTypes() const {
     if (names.size() > kTextsInMessages)
       text += " and " + std::to_string(names.size() - kTextsInMessages) + " more";
   }
-  return text.empty() ? Error::success()
-                      : refuse("it has tensors of types that are not read: " + text + "; read are " +
-                               namesOfReadTypes() + ": take the Q8_0 or the F16 file of the same model");
+  if (others.size() > kTypesInMessages)
+    text += "; and " + std::to_string(others.size() - kTypesInMessages) + " more types";
+  return refuse("it has tensors of types that are not read: " + text + "; read are " + namesOfReadTypes() +
+                ": take the Q8_0 or the F16 file of the same model");
 }
 
 Expected<GgufTensor> HeaderReader::placeOne(const TensorInfo &info) const {

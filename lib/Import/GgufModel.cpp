@@ -94,6 +94,8 @@ constexpr Tensor kExpertTensors[] = {
     {"ffn_gate_exps", "gate_proj"}, {"ffn_up_exps", "up_proj"}, {"ffn_down_exps", "down_proj"}};
 constexpr llvm::StringLiteral kRopeFactors = "rope_freqs.weight";
 
+constexpr Tensor kSampling[] = {{"temp", "temperature"}, {"top_k", "top_k"}, {"top_p", "top_p"}};
+
 // Tokens that end an answer in the families that llama.cpp knows, where no key says so.
 constexpr llvm::StringLiteral kStopTexts[] = {"<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>",
                                               "<|end_of_text|>"};
@@ -118,6 +120,7 @@ private:
   Error setRope();
   Error setRopeFactors(const GgufTensor &tensor);
   void setGeneration();
+  void setNames();
   void warnOfUnknownKeys();
   Error addTensors();
   Error addTensor(const GgufTensor &tensor);
@@ -158,7 +161,7 @@ Error Translator::chooseArchitecture() {
   std::string names;
   for (const Architecture &known : kArchitectures)
     names += (names.empty() ? "" : ", ") + known.name.str();
-  return field->complain("is '" + *found + "', which is not read from gguf files; read are: " + names +
+  return field->complain("is " + field->json().describe() + ", which is not read from gguf files; read are: " + names +
                          "; take the safetensors checkpoint of the model if its model_type is supported");
 }
 
@@ -310,11 +313,27 @@ void Translator::setGeneration() {
         add(Json(static_cast<uint64_t>(id)));
   if (!stops.empty())
     generation.set("eos_token_id", std::move(stops));
-  constexpr Tensor kSampling[] = {{"temp", "temperature"}, {"top_k", "top_k"}, {"top_p", "top_p"}};
   for (const Tensor &option : kSampling)
     if (std::optional<JsonCursor> value = root.find(("general.sampling." + option.gguf).str()))
       generation.set("do_sample", true).set(option.model, value->json());
   model.generation = std::move(generation);
+}
+
+void Translator::setNames() {
+  for (llvm::ArrayRef<Key> keys : {llvm::ArrayRef(kKeys), llvm::ArrayRef(kDenseKeys), llvm::ArrayRef(kExpertKeys)})
+    for (const Key &key : keys)
+      if (key.gguf != key.config || find(key.gguf)) // the size of the vocabulary may be that of a tensor
+        model.keys.emplace_back(key.config, keyOf(key.gguf));
+  for (auto [config, key] : {std::pair("num_key_value_heads", "attention.head_count_kv"),
+                             {"rope_theta", "rope.freq_base"},
+                             {"norm_topk_prob", "expert_weights_norm"},
+                             {"rope_scaling.rope_type", "rope.scaling.type"},
+                             {"rope_scaling.factor", "rope.scaling.factor"}})
+    model.keys.emplace_back(config, keyOf(key));
+  for (const Tensor &option : kSampling)
+    model.keys.emplace_back(option.model, ("general.sampling." + option.gguf).str());
+  model.keys.emplace_back("eos_token_id", "tokenizer.ggml.eos_token_id");
+  model.keys.emplace_back("config.json", "the metadata");
 }
 
 void Translator::warnOfUnknownKeys() {
@@ -391,6 +410,7 @@ Expected<GgufModel> Translator::run() {
   if (Error error = setConfig())
     return std::move(error);
   setGeneration();
+  setNames();
   warnOfUnknownKeys();
   if (Error error = addTensors())
     return std::move(error);

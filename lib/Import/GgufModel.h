@@ -14,6 +14,8 @@ struct GgufModel {
   Json config, generation;
   std::vector<CheckpointTensor> tensors; // of file 0, in the order of the file
   std::vector<std::string> warnings;
+  /// What messages about the configs call a field, and what the file calls it.
+  std::vector<std::pair<std::string, std::string>> keys;
 };
 
 /// Translates; values are only checked where their meaning depends on it, the rest is for parseModelConfig and

@@ -80,7 +80,7 @@ TEST(GgufModel, UnknownKeysBecomeWarnings) {
 TEST(GgufModel, RefusesOtherArchitectures) {
   EXPECT_TRUE(contains(refused({}, ""), "m.gguf: general.architecture is missing"));
   EXPECT_EQ(refused({textKey("general.architecture", "qwen35moe")}, ""),
-            "m.gguf: general.architecture is 'qwen35moe', which is not read from gguf files; read are: llama, qwen2, "
+            "m.gguf: general.architecture is \"qwen35moe\", which is not read from gguf files; read are: llama, qwen2, "
             "qwen3, qwen3moe; take the safetensors checkpoint of the model if its model_type is supported");
   EXPECT_TRUE(contains(refused({textKey("general.architecture", "llama")}, ""), "llama.block_count is missing"));
 }

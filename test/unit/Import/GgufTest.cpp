@@ -128,6 +128,22 @@ TEST(Gguf, RefusesOtherTypesByName) {
             "the same model");
 }
 
+TEST(Gguf, ListsTheFirstOfManyTypes) {
+  std::vector<std::string> tensors;
+  for (uint32_t i = 0; i < 20000; ++i)
+    tensors.push_back(tensorEntry("t" + std::to_string(i), {1}, 1000 + i, 0));
+  std::string message = refused(ggufBytes({}, tensors));
+  EXPECT_TRUE(contains(message, "the unknown type 1007 of 't7'; and 19992 more types; read are"));
+  EXPECT_LT(message.size(), 1000u);
+}
+
+TEST(Gguf, RefusesControlCharactersInNames) {
+  EXPECT_EQ(refusedKey(countKey("a\n\x1B[31m", 1)),
+            "m.gguf: a metadata key is \"a\\n\\u001b[31m\", expects no control characters; the file is damaged");
+  EXPECT_TRUE(
+      contains(refusedTensor(tensorEntry("t\r", {1}, 0, 0)), "the name of a tensor is \"t\\u000d\", expects no"));
+}
+
 // Random damage ends in a message or in a list that stays inside the file, never in a crash.
 TEST(Gguf, SurvivesDamagedHeaders) {
   std::string bytes = ggufBytes(tinyKeys(), {tensorEntry("t", {32, 3}, 8, 0), tensorEntry("u", {3}, 0, 128)}, 140);
