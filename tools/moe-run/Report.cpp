@@ -126,22 +126,18 @@ void printCounters(const RunResult &result) {
           static_cast<unsigned long long>(s.tokens_prefilled), perSecond(s.tokens_prefilled, s.prefill_ns),
           static_cast<unsigned long long>(s.tokens_decoded), perSecond(s.tokens_decoded, s.decode_ns), s.threads,
           finishName(result.generated.finish_reason));
-  fprintf(stderr,
-          "experts: %llu hits, %llu misses (%.1f %% hits), %.1f MiB read, stalled %.1f ms; "
-          "memory: budget %.1f MiB, plan %.1f MiB, accounted %.1f MiB, process grew by %.1f MiB\n",
-          static_cast<unsigned long long>(s.expert_hits), static_cast<unsigned long long>(s.expert_misses),
-          uses == 0 ? 100.0 : 100.0 * static_cast<double>(s.expert_hits) / static_cast<double>(uses),
-          mebibytes(s.expert_bytes_read), static_cast<double>(s.stall_ns) / 1e6, mebibytes(result.plan.budget_bytes),
-          mebibytes(result.plan.planned_bytes), mebibytes(s.ledger_peak_bytes),
+  if (result.plan.num_experts)
+    fprintf(stderr, "experts: %llu hits, %llu misses (%.1f %% hits), %.1f MiB read, stalled %.1f ms; ",
+            static_cast<unsigned long long>(s.expert_hits), static_cast<unsigned long long>(s.expert_misses),
+            uses == 0 ? 100.0 : 100.0 * static_cast<double>(s.expert_hits) / static_cast<double>(uses),
+            mebibytes(s.expert_bytes_read), static_cast<double>(s.stall_ns) / 1e6);
+  fprintf(stderr, "memory: budget %.1f MiB, plan %.1f MiB, accounted %.1f MiB, process grew by %.1f MiB\n",
+          mebibytes(result.plan.budget_bytes), mebibytes(result.plan.planned_bytes), mebibytes(s.ledger_peak_bytes),
           mebibytes(result.peakBytes > result.baselineBytes ? result.peakBytes - result.baselineBytes : 0));
-  if (s.lossy & MOERT_LOSSY_EXPERTS_USED)
-    fprintf(stderr, "lossy: %u experts of each token were used, fewer than the model has\n", s.experts_used);
-  if (s.lossy & MOERT_LOSSY_WINDOW)
-    fprintf(stderr, "lossy: tokens saw another window than the model was compiled with\n");
   if (result.generated.slides)
     fprintf(stderr, "the context slid %llu times\n", static_cast<unsigned long long>(result.generated.slides));
   if (s.tokens_replayed)
-    fprintf(stderr, "%llu tokens were computed again\n", static_cast<unsigned long long>(s.tokens_replayed));
+    fprintf(stderr, "computed again: %llu tokens\n", static_cast<unsigned long long>(s.tokens_replayed));
 }
 
 } // namespace moerun
