@@ -39,5 +39,5 @@ with scratch() as folder:
     model, out = os.path.join(folder, "model-20"), os.path.join(folder, "20")
     make_model(model, 20, 2, 1)
     expect_error(moec("compile", model, "--target", "host", "--quant", "f32", "-o", out, code=None), "head_dim is 20",
-                 "multiples of 8")
+                 "multiple of 8")
     check(not os.path.exists(out + ".so"), "a refused model left a library")
