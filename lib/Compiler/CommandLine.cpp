@@ -10,6 +10,7 @@
 #include "lib/Compiler/Flags.h"
 #include "lib/Compiler/LinkStep.h"
 #include "lib/Compiler/PrecisionStep.h"
+#include "lib/Compiler/RandomModels.h"
 #include "lib/Compiler/Report.h"
 #include "lib/Compiler/Targets.h"
 
@@ -78,8 +79,8 @@ flags of estimate: --target, --quant, --group, --kv, --context, --chunk, --memor
   --json                one JSON object
 
   MODEL is a checkpoint folder or a gguf file.
-  CONFIG is a config.json, a folder that holds one, a gguf file, or one of qwen3.6-35b-a3b, qwen3-next-80b-a3b,
-  qwen3-30b-a3b, qwen3-235b-a22b.
+  CONFIG is a config.json, a folder that holds one, a gguf file, or one of
+  {CONFIGS}.
   STEP is one of import, graph, quantize, fuse, plan, lower, object, pack, link.
   SIZE: 10.5GB, 512MiB, or bytes; KB, MB, GB are powers of 1000, KiB, MiB, GiB of 1024.
 
@@ -398,7 +399,8 @@ int runWords(llvm::ArrayRef<llvm::StringRef> words, const char *program) {
                 fault("a command is missing: compile, precision, report, evaluate, targets, synth or estimate"));
   if (llvm::any_of(words, [](llvm::StringRef word) { return word == "--help" || word == "-h"; }) ||
       words[0] == "help") {
-    llvm::outs() << kHelp;
+    auto [before, after] = llvm::StringRef(kHelp).split("{CONFIGS}");
+    llvm::outs() << before << llvm::join(builtInConfigNames(), ", ") << after;
     return 0;
   }
   if (words[0] == "--version") {

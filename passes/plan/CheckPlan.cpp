@@ -42,7 +42,9 @@ struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
     for (func::FuncOp function : module.getOps<func::FuncOp>())
       if (failed(checkFunction(function, plan)) || failed(checkModel(function)))
         return signalPassFailure();
-    if (failed(checkStates(module, plan)))
+    if (failed(checkStates(module, plan)) ||
+        failed(checkEnd<rt::StateOp>(module, plan, "state_bytes", "recurrent state")) ||
+        failed(checkEnd<rt::ArenaOp>(module, plan, "arena_bytes", "arena")))
       return signalPassFailure();
     if (failed(checkBudget(module, plan)))
       signalPassFailure();
@@ -132,13 +134,6 @@ struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
     SmallVector<rt::StateOp> views;
     module.walk([&](rt::StateOp view) { views.push_back(view); });
     auto endOf = [](rt::StateOp view) { return int64_t(view.getOffset()) + rt::sizeBytesOf(view.getView().getType()); };
-    int64_t end = 0;
-    for (rt::StateOp view : views)
-      end = std::max(end, endOf(view));
-    if (constexpr int64_t kAlign = 64; integer(plan, "state_bytes") - end >= kAlign)
-      return module.emitError("expects a plan of at most ")
-             << llvm::alignTo(end, kAlign) << " bytes of recurrent state, where the last one ends, but got "
-             << integer(plan, "state_bytes");
     for (auto [i, view] : llvm::enumerate(views)) {
       if (endOf(view) > integer(plan, "state_bytes"))
         return view.emitOpError("ends at byte ")
@@ -161,6 +156,20 @@ struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
       }
     }
     return success();
+  }
+
+  /// A session reserves a whole region, so it ends where its last view does, but for alignment.
+  template <typename ViewOp>
+  LogicalResult checkEnd(ModuleOp module, DictionaryAttr plan, StringRef key, StringRef region) {
+    constexpr int64_t kAlign = 64;
+    int64_t end = 0;
+    module.walk([&](ViewOp view) {
+      end = std::max(end, int64_t(view.getOffset()) + rt::sizeBytesOf(view.getView().getType()));
+    });
+    if (integer(plan, key) - end < kAlign)
+      return success();
+    return module.emitError("expects at most ") << llvm::alignTo(end, kAlign) << " bytes of " << region
+                                                << ", where its last view ends, but got " << integer(plan, key);
   }
 
   LogicalResult checkFunction(func::FuncOp function, DictionaryAttr plan) {

@@ -38,8 +38,8 @@ def CheckPlan : Pass<"moe-check-plan", "::mlir::ModuleOp"> {
   let description = [{
     *Before*, *After*: L3. Recomputes the life of each arena view from the steps that use it. *Refuses*: two views that
     are alive at the same time and share bytes, views beyond the arena, the resident segment or the recurrent state,
-    states that share bytes, lie elsewhere in another function or are written by two steps, more bytes of state than
-    those take, resident weights whose placement has another size than they, resident views where no weight or table of
+    states that share bytes, lie elsewhere in another function or are written by two steps, an arena or a state
+    that is larger than its views, resident weights whose placement has another size than they, resident views where no weight or table of
     their size lies, a context, window or number of sinks that the caches are not planned for, a table or a top-k that
     the model has not, a budget in `moe.options` below the minimum (with the three largest consumers). *Source*:
     docs/architecture.md, "Plan".

@@ -108,7 +108,7 @@ module attributes {moe.model = {top_k = 2 : i64}, rt.pack = {num_tables = 1 : i6
 
 // -----
 
-// expected-error @+1 {{expects a plan of at most 512 bytes of recurrent state, where the last one ends, but got 1099511627776}}
+// expected-error @+1 {{expects at most 512 bytes of recurrent state, where its last view ends, but got 1099511627776}}
 module attributes {rt.plan = {arena_bytes = 512 : i64, state_bytes = 1099511627776 : i64}} {
   func.func @state_too_large(%context: !rt.context) {
     %s = rt.state %context[0] : memref<2x64xf32>
@@ -148,6 +148,16 @@ module attributes {moe.target = {family = "x86", isa = "avx2"},
   func.func @another_weight(%context: !rt.context) {
     // expected-error @+1 {{expects a weight or table of 32 bytes at 0, but got one of 64}}
     %x = rt.resident %context[0] : memref<8xf32>
+    return
+  }
+}
+
+// -----
+
+// expected-error @+1 {{expects at most 1024 bytes of arena, where its last view ends, but got 1099511627776}}
+module attributes {rt.plan = {arena_bytes = 1099511627776 : i64, resident_bytes = 0 : i64}} {
+  func.func @arena_too_large(%context: !rt.context) {
+    %x = rt.arena %context[0] : memref<4x64xf32>
     return
   }
 }

@@ -3,7 +3,7 @@
 // RUN: %moe-opt %s --moe-check-plan | FileCheck %s
 
 // CHECK-LABEL: @reuse
-module attributes {rt.plan = {arena_bytes = 4096 : i64, resident_bytes = 0 : i64}} {
+module attributes {rt.plan = {arena_bytes = 2048 : i64, resident_bytes = 0 : i64}} {
   func.func @reuse(%context: !rt.context) {
     %x = rt.arena %context[0] : memref<4x64xf32>
     %y = rt.arena %context[1024] : memref<4x64xf32>
