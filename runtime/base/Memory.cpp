@@ -57,7 +57,7 @@ bool Region::create(Ledger &ledger, uint64_t bytes, Populate populate) {
     return false;
   // The guards keep neighbouring mappings from being merged with ours (a huge page would then cover both), and turn an
   // overrun into a fault. They take address space only.
-  auto *range = static_cast<uint8_t *>(reserveRange(rounded + 2 * kPageBytes));
+  auto *range = static_cast<uint8_t *>(reserveRange(kPageBytes, rounded + 2 * kPageBytes));
   if (range && now && !commitRange(range + kPageBytes, rounded)) {
     releaseRange(range, rounded + 2 * kPageBytes);
     range = nullptr;
@@ -70,10 +70,14 @@ bool Region::create(Ledger &ledger, uint64_t bytes, Populate populate) {
   data = range + kPageBytes;
   sizeBytes = rounded;
   committedBytes = now ? rounded : 0;
+  // A huge page takes the place of small ones only where the whole of it may be written: what is not committed yet, or
+  // lies behind the end, is never rounded up. Stacks may be written from the start and stay small.
+  if (populate == Populate::OnTouch)
+    forbidHugePages(data, rounded);
+  else
+    preferHugePages(data, rounded);
   if (populate == Populate::Now)
     populateRange(data, rounded);
-  else
-    forbidHugePages(data, rounded);
   locks = ledger.isLocking() && populate != Populate::OnTouch;
   lockMore(ledger, 0, committedBytes);
   return true;

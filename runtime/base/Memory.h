@@ -41,7 +41,8 @@ enum class Populate : uint32_t {
   OnCommit /// address space; accounted and resident as far as `commit` went
 };
 
-/// A page-aligned range between two guard ranges, owned by its holder. Zero-filled memory is an empty region.
+/// A page-aligned range between two guard ranges, owned by its holder; one that can hold a huge page begins where one
+/// may. Zero-filled memory is an empty region.
 struct Region {
   uint8_t *data;
   uint64_t sizeBytes;      /// a multiple of kPageBytes

@@ -91,9 +91,22 @@ const char *errnoText(int errnoValue) {
 
 //===--- memory ---------------------------------------------------------------------------------------------------===//
 
-void *reserveRange(uint64_t sizeBytes) {
-  void *address = mmap(nullptr, sizeBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return address == MAP_FAILED ? nullptr : address;
+void *reserveRange(uint64_t headBytes, uint64_t sizeBytes) {
+  uint64_t spare = sizeBytes >= kHugePageBytes ? kHugePageBytes : 0;
+  void *address = mmap(nullptr, sizeBytes + spare, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (address == MAP_FAILED)
+    return nullptr;
+  if (!spare)
+    return address;
+  // What stands too much before and behind goes back.
+  auto *first = static_cast<uint8_t *>(address);
+  uint64_t begin = reinterpret_cast<uint64_t>(first);
+  uint64_t skipped = roundUp(begin + headBytes, kHugePageBytes) - headBytes - begin;
+  if (skipped)
+    munmap(first, skipped);
+  if (skipped < spare)
+    munmap(first + skipped + sizeBytes, spare - skipped);
+  return first + skipped;
 }
 
 bool commitRange(void *address, uint64_t sizeBytes) {
@@ -107,6 +120,12 @@ bool decommitRange(void *address, uint64_t sizeBytes) {
 void forbidHugePages(void *address, uint64_t sizeBytes) {
   constexpr int kNoHugePage = 15;
   madvise(address, sizeBytes, kNoHugePage);
+}
+
+void preferHugePages(void *address, uint64_t sizeBytes) {
+  constexpr int kHugePage = 14;
+  if (sizeBytes >= kHugePageBytes)
+    madvise(address, sizeBytes, kHugePage);
 }
 
 void releaseRange(void *address, uint64_t sizeBytes) {

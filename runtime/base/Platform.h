@@ -31,14 +31,19 @@ void dropCached(int fd, uint64_t offset, uint64_t sizeBytes);
 /// `no such file or directory` and the like for the few values that occur; `error N` otherwise.
 const char *errnoText(int errnoValue);
 
-/// Address space without memory; null on failure.
-void *reserveRange(uint64_t sizeBytes);
+/// Unit of huge pages on x86-64 and on arm64 with pages of 4 KiB.
+inline constexpr uint64_t kHugePageBytes = 2ull << 20;
+
+/// Address space without memory, at a multiple of kHugePageBytes behind `headBytes`; null on failure.
+void *reserveRange(uint64_t headBytes, uint64_t sizeBytes);
 /// Makes a page range of a reserved range usable. False if refused.
 bool commitRange(void *address, uint64_t sizeBytes);
 /// Gives memory of a committed range back; the range stays reserved. False if refused.
 bool decommitRange(void *address, uint64_t sizeBytes);
 /// Keeps a range that becomes resident bit by bit from being rounded up to huge pages.
 void forbidHugePages(void *address, uint64_t sizeBytes);
+/// Asks for huge pages where the range holds whole ones. A kernel without them goes on with small ones.
+void preferHugePages(void *address, uint64_t sizeBytes);
 void releaseRange(void *address, uint64_t sizeBytes);
 /// Touches every page, so that the memory is resident now.
 void populateRange(void *address, uint64_t sizeBytes);

@@ -10,6 +10,8 @@
 
 #include <cstring>
 #include <dirent.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace fake;
 
@@ -136,6 +138,41 @@ TEST(Memory, LedgerNeverPassesItsLimit) {
   ledger.give(100);
   EXPECT_EQ(ledger.usedBytes(), 0u);
   EXPECT_EQ(ledger.peakBytes(), 100u);
+}
+
+/// Bytes of a region that the process holds, counted in pages of the kernel.
+uint64_t residentBytes(const moert::Region &region) {
+  uint64_t page = sysconf(_SC_PAGESIZE), count = 0;
+  std::vector<unsigned char> pages(region.sizeBytes / page);
+  EXPECT_EQ(mincore(region.data, region.sizeBytes, pages.data()), 0);
+  for (unsigned char isResident : pages)
+    count += isResident & 1;
+  return count * page;
+}
+
+TEST(Memory, RegionsAreAlignedForHugePagesAndHoldWhatIsCommitted) {
+  constexpr uint64_t kHuge = moert::kHugePageBytes, kPage = moert::kPageBytes;
+  moert::Ledger ledger = {};
+  ledger.initialize(64 * kHuge);
+  for (uint64_t bytes : {kPage, kHuge - kPage, kHuge, 3 * kHuge - kPage, 3 * kHuge + kPage}) {
+    moert::Region region = {};
+    ASSERT_TRUE(region.create(ledger, bytes, moert::Populate::Now));
+    EXPECT_EQ(residentBytes(region), bytes);
+    if (bytes >= kHuge) {
+      EXPECT_EQ(reinterpret_cast<uint64_t>(region.data) % kHuge, 0u);
+    }
+    region.destroy(ledger);
+    ASSERT_TRUE(region.create(ledger, bytes, moert::Populate::OnCommit));
+    for (uint64_t part : {bytes / 3, bytes / 2, bytes}) {
+      ASSERT_TRUE(region.commit(ledger, part));
+      EXPECT_EQ(residentBytes(region), region.committedBytes);
+      EXPECT_EQ(ledger.usedBytes(), region.committedBytes);
+    }
+    ASSERT_TRUE(region.decommitAll(ledger));
+    EXPECT_EQ(residentBytes(region), 0u);
+    region.destroy(ledger);
+  }
+  EXPECT_EQ(ledger.usedBytes(), 0u);
 }
 
 } // namespace
