@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The address function of the layout families and the packing of row tiles.
+/// The address function of the layout families and the reading of rows.
 #include "lib/Pack/Layout.h"
 
 #include "lib/Quant/Quantize.h"
 
 #include "llvm/Support/Endian.h"
 
-#include <algorithm>
 #include <cassert>
 #include <cinttypes>
-#include <cstring>
 
 using llvm::support::endian::read16le;
-using llvm::support::endian::write16le;
 
 namespace moec {
 
@@ -73,47 +70,6 @@ int64_t Layout::scaleOffset(int64_t row, int64_t group) const {
 int64_t Layout::minimumOffset(int64_t row, int64_t group) const {
   assert(rowEncoding.minimum && "the encoding has no minima");
   return scaleOffset(row, group) + rowTile() * 2;
-}
-
-int64_t Layout::rowsInTile(int64_t tile) const { return std::min(rowTile(), numRows - tile * rowTile()); }
-
-void Layout::packTile(int64_t tile, llvm::ArrayRef<int8_t> codes, llvm::ArrayRef<uint16_t> scales,
-                      llvm::MutableArrayRef<uint8_t> out) const {
-  int64_t numGiven = rowsInTile(tile), groups = numGroups(), numScales = rowEncoding.numScales(numCols);
-  assert(rowEncoding.isInteger() && int64_t(out.size()) == tileBytes() && "wrong buffer");
-  assert(int64_t(codes.size()) == numGiven * numCols && int64_t(scales.size()) == numGiven * numScales && "wrong rows");
-  int bias = codeBias(), bits = rowEncoding.bits();
-  // In tile 0 offsets are relative to the tile. Runs of consecutive k lie in consecutive bytes: 8 on arm64, 4 on x86.
-  int64_t run = isArm64() ? 8 : 4;
-  std::memset(out.data(), 0, out.size());
-  for (int64_t r = 0; r < rowTile(); ++r) {
-    bool isPadding = r >= numGiven;
-    for (int64_t k = 0; k < numCols; k += run) {
-      CodeLocation at = locate(r, k);
-      const int8_t *source = isPadding ? nullptr : codes.data() + r * numCols + k;
-      for (int64_t i = 0; i < run; ++i) {
-        int stored = (source ? source[i] : 0) + bias;
-        out[at.byteOffset + i] |= bits == 8 ? stored & 0xff : (stored & 0xf) << at.shift;
-        if (bits == 6)
-          out[at.highOffset + i] |= (stored >> 4 & 3) << at.highShift;
-      }
-    }
-    for (int64_t g = 0; g < groups && !isPadding; ++g) {
-      write16le(out.data() + scaleOffset(r, g), scales[r * numScales + g]);
-      if (rowEncoding.minimum)
-        write16le(out.data() + minimumOffset(r, g), scales[r * numScales + groups + g]);
-    }
-  }
-}
-
-void Layout::packTile(int64_t tile, llvm::ArrayRef<float> values, llvm::MutableArrayRef<uint8_t> out) const {
-  int64_t numGiven = rowsInTile(tile);
-  assert(!rowEncoding.isInteger() && int64_t(out.size()) == tileBytes() && "wrong buffer");
-  assert(int64_t(values.size()) == numGiven * numCols && "wrong rows");
-  std::memset(out.data(), 0, out.size());
-  for (int64_t k = 0; k < numCols; ++k)
-    for (int64_t r = 0; r < numGiven; ++r)
-      packFloat(values[r * numCols + k], rowEncoding, out.data() + locate(r, k).byteOffset);
 }
 
 void Layout::unpackRow(llvm::ArrayRef<uint8_t> bytes, int64_t row, llvm::MutableArrayRef<int8_t> codes,

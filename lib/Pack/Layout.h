@@ -62,13 +62,6 @@ public:
   /// The same of the minimum; encodings with minima only.
   int64_t minimumOffset(int64_t row, int64_t group) const;
 
-  /// Writes row tile `tile` to `out` [tileBytes()]. `codes` holds the rows of the tile that exist, [n][cols], and
-  /// `scales` their f16 bits, [n][encoding().numScales(cols)]; n = min(rowTile(), rows() - tile * rowTile()).
-  void packTile(int64_t tile, llvm::ArrayRef<int8_t> codes, llvm::ArrayRef<uint16_t> scales,
-                llvm::MutableArrayRef<uint8_t> out) const;
-  /// The same for floats: `values` [n][cols], which `checkFloats` has passed.
-  void packTile(int64_t tile, llvm::ArrayRef<float> values, llvm::MutableArrayRef<uint8_t> out) const;
-
   /// Reads one row of a whole stored matrix `bytes` [totalBytes()]: `codes` [cols], `scales`
   /// [encoding().numScales(cols)].
   void unpackRow(llvm::ArrayRef<uint8_t> bytes, int64_t row, llvm::MutableArrayRef<int8_t> codes,
@@ -81,7 +74,6 @@ private:
       : layoutFamily(family), numRows(rows), numCols(cols), rowEncoding(encoding) {}
 
   bool isArm64() const { return layoutFamily == LayoutFamily::Arm64; }
-  int64_t rowsInTile(int64_t tile) const;
   /// Columns of a block: a group, or one column of floats.
   int64_t columnsOfBlock() const { return rowEncoding.isInteger() ? rowEncoding.group : 1; }
 

@@ -60,6 +60,7 @@ public:
 
 private:
   void work() {
+    PieceEncoder encoder(plan, source);
     std::unique_lock lock(mutex);
     for (;;) {
       roomForMore.wait(lock,
@@ -68,7 +69,7 @@ private:
         return;
       size_t index = nextTaken++;
       lock.unlock();
-      llvm::Expected<std::vector<uint8_t>> bytes = encodePiece(plan, source, pieces[index]);
+      llvm::Expected<std::vector<uint8_t>> bytes = encoder.encode(pieces[index]);
       lock.lock();
       done.emplace(index, std::move(bytes));
       pieceDone.notify_all();

@@ -4,12 +4,14 @@
 #include "lib/Pack/PieceEncoder.h"
 
 #include "lib/Pack/RowFormat.h"
+#include "lib/Pack/TilePacker.h"
 #include "lib/Quant/Quantize.h"
 
 #include "llvm/Support/Endian.h"
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace moec {
 
@@ -46,29 +48,60 @@ std::vector<PackPiece> piecesOf(const PackPlan &plan) {
   return pieces;
 }
 
-namespace {
+/// Values of a strip, 512 KiB of f32: they stay in a second-level cache from where they come from to their codes.
+static constexpr int64_t kStripValues = int64_t(1) << 17;
 
-/// The rows of one piece while it is encoded.
-struct PieceRows {
-  const TensorEntry &entry;
-  int64_t rowBegin, numRows;
+/// Rows of a piece that go through all steps together; whole row tiles of a matrix. Its buffers only grow.
+struct PieceEncoder::Strip {
+  const PackTensor *tensor = nullptr;
+  int64_t rowBegin = 0, numRows = 0;
   std::vector<float> values;
   std::vector<int8_t> codes;
   std::vector<uint16_t> scales;
 
-  llvm::ArrayRef<float> row(int64_t r) const { return llvm::ArrayRef(values).slice(r * entry.cols, entry.cols); }
-  int64_t numScales() const { return entry.encoding.numScales(entry.cols); }
+  const TensorEntry &entry() const { return tensor->entry; }
+  int64_t numScales() const { return entry().encoding.numScales(entry().cols); }
+  llvm::ArrayRef<float> rows(int64_t first, int64_t count) const {
+    return llvm::ArrayRef(values).slice(first * entry().cols, count * entry().cols);
+  }
+  llvm::ArrayRef<int8_t> codesOf(int64_t first, int64_t count) const {
+    return llvm::ArrayRef(codes).slice(first * entry().cols, count * entry().cols);
+  }
+  llvm::ArrayRef<uint16_t> scalesOf(int64_t first, int64_t count) const {
+    return llvm::ArrayRef(scales).slice(first * numScales(), count * numScales());
+  }
+
+  void begin(const PackTensor &of, int64_t firstRow, int64_t count) {
+    tensor = &of;
+    rowBegin = firstRow;
+    numRows = count;
+    size_t numValues = static_cast<size_t>(count * entry().cols);
+    values.resize(std::max(values.size(), numValues));
+    codes.resize(std::max(codes.size(), entry().encoding.isInteger() ? numValues : 0));
+    scales.resize(std::max(scales.size(), static_cast<size_t>(count * numScales())));
+  }
+
+  /// Fills codes and scales, or values where they stay floats.
+  llvm::Error fill(const TensorSource &source, size_t number) {
+    llvm::MutableArrayRef<float> wanted(values.data(), numRows * entry().cols);
+    if (entry().encoding.isInteger() && !tensor->generate && source.hasCodes(number))
+      return takeCodes(source, number);
+    if (tensor->generate)
+      tensor->generate(rowBegin, rowBegin + numRows, wanted);
+    else if (llvm::Error error = source.readRows(number, rowBegin, rowBegin + numRows, wanted))
+      return error;
+    return quantize();
+  }
 
   /// Quantizes all rows, or checks them where they stay floats.
   llvm::Error quantize() {
-    bool isInteger = entry.encoding.isInteger();
-    codes.resize(isInteger ? values.size() : 0);
-    scales.resize(numRows * numScales());
+    bool isInteger = entry().encoding.isInteger();
+    int64_t cols = entry().cols;
     for (int64_t r = 0; r < numRows; ++r) {
-      llvm::Error error = isInteger ? quantizeRow(row(r), entry.encoding, entry.name, rowBegin + r,
-                                                  llvm::MutableArrayRef(codes).slice(r * entry.cols, entry.cols),
+      llvm::Error error = isInteger ? quantizeRow(rows(r, 1), entry().encoding, entry().name, rowBegin + r,
+                                                  llvm::MutableArrayRef(codes).slice(r * cols, cols),
                                                   llvm::MutableArrayRef(scales).slice(r * numScales(), numScales()))
-                                    : checkFloats(row(r), entry.encoding, entry.name, rowBegin + r);
+                                    : checkFloats(rows(r, 1), entry().encoding, entry().name, rowBegin + r);
       if (error)
         return error;
     }
@@ -76,74 +109,72 @@ struct PieceRows {
   }
 
   /// Takes codes and scales from the source.
-  llvm::Error takeCodes(const TensorSource &source, size_t tensor) {
-    codes.resize(numRows * entry.cols);
-    scales.resize(numRows * numScales());
-    if (llvm::Error error = source.readCodes(tensor, rowBegin, rowBegin + numRows, codes, scales))
+  llvm::Error takeCodes(const TensorSource &source, size_t number) {
+    if (llvm::Error error = source.readCodes(number, rowBegin, rowBegin + numRows,
+                                             llvm::MutableArrayRef(codes).take_front(numRows * entry().cols),
+                                             llvm::MutableArrayRef(scales).take_front(numRows * numScales())))
       return error;
     for (int64_t r = 0; r < numRows; ++r)
-      if (llvm::Error error = checkScales(llvm::ArrayRef(scales).slice(r * numScales(), numScales()), entry.encoding,
-                                          entry.name, rowBegin + r))
+      if (llvm::Error error = checkScales(scalesOf(r, 1), entry().encoding, entry().name, rowBegin + r))
         return error;
     return llvm::Error::success();
   }
 
-  void encodeMatrix(const Layout &layout, llvm::MutableArrayRef<uint8_t> out) const {
+  void packTiles(const TilePacker &packer, const Layout &layout, llvm::MutableArrayRef<uint8_t> out) const {
     for (int64_t first = 0; first < numRows; first += layout.rowTile()) {
       int64_t n = std::min(layout.rowTile(), numRows - first), tile = (rowBegin + first) / layout.rowTile();
-      int64_t start = first / layout.rowTile() * layout.tileBytes();
-      llvm::MutableArrayRef<uint8_t> bytes = out.slice(start, layout.tileBytes());
-      if (entry.encoding.isInteger())
-        layout.packTile(tile, llvm::ArrayRef(codes).slice(first * entry.cols, n * entry.cols),
-                        llvm::ArrayRef(scales).slice(first * numScales(), n * numScales()), bytes);
+      llvm::MutableArrayRef<uint8_t> bytes = out.take_front(layout.tileBytes());
+      out = out.drop_front(bytes.size());
+      if (entry().encoding.isInteger())
+        packer.pack(tile, codesOf(first, n), scalesOf(first, n), bytes);
       else
-        layout.packTile(tile, llvm::ArrayRef(values).slice(first * entry.cols, n * entry.cols), bytes);
+        packer.pack(tile, rows(first, n), bytes);
     }
   }
 
-  void encodeRows(const moepack_header &header, llvm::MutableArrayRef<uint8_t> out) const {
-    uint64_t payload = rowPayloadBytes(entry.cols, entry.encoding), stride = payload + kRowChecksumBytes;
+  void packRows(const moepack_header &header, llvm::MutableArrayRef<uint8_t> out) const {
+    uint64_t payload = rowPayloadBytes(entry().cols, entry().encoding), stride = payload + kRowChecksumBytes;
     for (int64_t r = 0; r < numRows; ++r) {
       llvm::MutableArrayRef<uint8_t> bytes = out.slice(r * stride, payload);
-      if (entry.encoding.isInteger())
-        packRow(llvm::ArrayRef(codes).slice(r * entry.cols, entry.cols),
-                llvm::ArrayRef(scales).slice(r * numScales(), numScales()), entry.encoding, bytes);
+      if (entry().encoding.isInteger())
+        packRow(codesOf(r, 1), scalesOf(r, 1), entry().encoding, bytes);
       else
-        packRow(row(r), entry.encoding, bytes);
+        packRow(rows(r, 1), entry().encoding, bytes);
       llvm::support::endian::write64le(bytes.end(), moepack_row_checksum(hash64(bytes), header.plan_id, rowBegin + r));
     }
   }
 };
 
-} // namespace
+PieceEncoder::PieceEncoder(const PackPlan &plan, const TensorSource &source)
+    : plan(plan), source(source), strip(std::make_unique<Strip>()) {}
+PieceEncoder::~PieceEncoder() = default;
 
-llvm::Expected<std::vector<uint8_t>> encodePiece(const PackPlan &plan, const TensorSource &source,
-                                                 const PackPiece &piece) {
+llvm::Expected<std::vector<uint8_t>> PieceEncoder::encode(const PackPiece &piece) {
   const PackTensor &tensor = plan.tensors()[piece.tensor];
-  PieceRows rows{tensor.entry, piece.rowBegin, piece.rowEnd - piece.rowBegin, {}, {}, {}};
-  if (tensor.entry.encoding.isInteger() && !tensor.generate && source.hasCodes(piece.tensor)) {
-    if (llvm::Error error = rows.takeCodes(source, piece.tensor))
+  std::optional<Layout> layout;
+  std::optional<TilePacker> packer;
+  if (tensor.entry.storage == TensorStorage::Matrix)
+    packer.emplace(layout.emplace(plan.layoutOf(piece.tensor)));
+  int64_t unit = layout ? layout->rowTile() : 1;
+  int64_t rowsOfStrip = std::max<int64_t>(1, kStripValues / tensor.entry.cols / unit) * unit;
+  std::vector<uint8_t> bytes(bytesOfRows(plan, piece.tensor, piece.rowEnd - piece.rowBegin));
+  for (int64_t row = piece.rowBegin; row < piece.rowEnd; row += rowsOfStrip) {
+    strip->begin(tensor, row, std::min(rowsOfStrip, piece.rowEnd - row));
+    if (llvm::Error error = strip->fill(source, piece.tensor))
       return std::move(error);
-  } else {
-    rows.values.resize(rows.numRows * tensor.entry.cols);
-    if (tensor.generate)
-      tensor.generate(piece.rowBegin, piece.rowEnd, rows.values);
-    else if (llvm::Error error = source.readRows(piece.tensor, piece.rowBegin, piece.rowEnd, rows.values))
-      return std::move(error);
-    if (llvm::Error error = rows.quantize())
-      return std::move(error);
-  }
-  std::vector<uint8_t> bytes(bytesOfRows(plan, piece.tensor, rows.numRows));
-  switch (tensor.entry.storage) {
-  case TensorStorage::Matrix:
-    rows.encodeMatrix(plan.layoutOf(piece.tensor), bytes);
-    break;
-  case TensorStorage::Raw:
-    std::memcpy(bytes.data(), rows.values.data(), bytes.size());
-    break;
-  case TensorStorage::Rows:
-    rows.encodeRows(plan.header(), bytes);
-    break;
+    llvm::MutableArrayRef<uint8_t> out =
+        llvm::MutableArrayRef(bytes).drop_front(bytesOfRows(plan, piece.tensor, row - piece.rowBegin));
+    switch (tensor.entry.storage) {
+    case TensorStorage::Matrix:
+      strip->packTiles(*packer, *layout, out);
+      break;
+    case TensorStorage::Raw:
+      std::memcpy(out.data(), strip->values.data(), strip->numRows * tensor.entry.cols * sizeof(float));
+      break;
+    case TensorStorage::Rows:
+      strip->packRows(plan.header(), out);
+      break;
+    }
   }
   return bytes;
 }

@@ -7,6 +7,8 @@
 
 #include "lib/Pack/PackWriter.h"
 
+#include <memory>
+
 namespace moec {
 
 /// Consecutive rows of one tensor; whole row tiles of a matrix.
@@ -20,9 +22,21 @@ struct PackPiece {
 /// All pieces of a finished plan by ascending offset.
 std::vector<PackPiece> piecesOf(const PackPlan &plan);
 
-/// The stored bytes of a piece. Threads: re-entrant. Errors: of the source, of quantization.
-llvm::Expected<std::vector<uint8_t>> encodePiece(const PackPlan &plan, const TensorSource &source,
-                                                 const PackPiece &piece);
+/// Encodes pieces one after the other; keeps its buffers for the next. One for each thread.
+class PieceEncoder {
+public:
+  PieceEncoder(const PackPlan &plan, const TensorSource &source);
+  ~PieceEncoder();
+
+  /// The stored bytes of a piece. Errors: of the source, of quantization.
+  llvm::Expected<std::vector<uint8_t>> encode(const PackPiece &piece);
+
+private:
+  struct Strip;
+  const PackPlan &plan;
+  const TensorSource &source;
+  std::unique_ptr<Strip> strip;
+};
 
 } // namespace moec
 

@@ -4,6 +4,7 @@
 #include "lib/Pack/RowFormat.h"
 
 #include "lib/Quant/Quantize.h"
+#include "lib/Support/Clones.h"
 
 #include "llvm/Support/Endian.h"
 
@@ -24,18 +25,22 @@ uint64_t rowPayloadBytes(int64_t cols, const Encoding &encoding) {
 /// Byte of the high 2 bits of code k behind the low halves; they lie from bit k % 32 / 8 * 2 on.
 static size_t highByte(size_t k, size_t cols) { return cols / 2 + k / 32 * 8 + k % 8; }
 
+MOEC_CLONES static void packCodes(const int8_t *codes, size_t count, int bits, uint8_t *out) {
+  if (bits == 8) {
+    std::memcpy(out, codes, count);
+    return;
+  }
+  for (size_t byte = 0; byte < count / 2; ++byte)
+    out[byte] = static_cast<uint8_t>((codes[2 * byte] & 0xf) | codes[2 * byte + 1] << 4);
+  for (size_t k = 0; k < count && bits == 6; ++k)
+    out[highByte(k, count)] |= (codes[k] >> 4 & 3) << (k % 32 / 8 * 2);
+}
+
 void packRow(llvm::ArrayRef<int8_t> codes, llvm::ArrayRef<uint16_t> scales, const Encoding &encoding,
              llvm::MutableArrayRef<uint8_t> out) {
   assert(out.size() == rowPayloadBytes(codes.size(), encoding) && "wrong buffer");
   std::memset(out.data(), 0, out.size());
-  for (size_t k = 0; k < codes.size(); ++k)
-    if (encoding.bits() == 8) {
-      out[k] = static_cast<uint8_t>(codes[k]);
-    } else {
-      out[k / 2] |= (codes[k] & 0xf) << (k % 2 * 4);
-      if (encoding.bits() == 6)
-        out[highByte(k, codes.size())] |= (codes[k] >> 4 & 3) << (k % 32 / 8 * 2);
-    }
+  packCodes(codes.data(), codes.size(), encoding.bits(), out.data());
   uint8_t *scaleBytes = out.data() + rowCodeBytes(codes.size(), encoding);
   for (size_t g = 0; g < scales.size(); ++g)
     llvm::support::endian::write16le(scaleBytes + 2 * g, scales[g]);

@@ -3,6 +3,7 @@
 /// Quantization to the nearest code, a group at a time, and checks and storage of floats.
 #include "lib/Quant/Quantize.h"
 
+#include "lib/Quant/QuantizeLoops.h"
 #include "lib/Support/Fault.h"
 #include "lib/Support/Half.h"
 
@@ -18,22 +19,15 @@ namespace moec {
 
 namespace {
 
-/// Rounds to the nearest integer, ties to even; |x| <= 2^22. Adding 1.5 * 2^23 leaves no bits for a fraction.
-float roundEven(float x) {
-  constexpr float kShift = 12582912.0f;
-  return (x + kShift) - kShift;
+/// max|w|, or infinity if a value is not finite.
+MOEC_CLONES float absoluteMaximum(const float *values, size_t count) {
+  uint32_t largest = loops::largestMagnitude(values, count);
+  return largest < loops::kInfinity ? std::bit_cast<float>(largest) : INFINITY;
 }
 
-/// max|w|, or NaN or infinity if there is one in `values`.
-float absoluteMaximum(llvm::ArrayRef<float> values) {
-  float largest = 0;
-  bool isFinite = true;
-  for (float value : values) {
-    float magnitude = std::fabs(value);
-    isFinite &= magnitude <= 3.402823466e38f; // false for NaN too
-    largest = std::max(largest, magnitude);
-  }
-  return isFinite ? largest : INFINITY;
+MOEC_CLONES int64_t quantizeGroups(const float *values, int64_t numGroups, const Encoding &encoding, int8_t *codes,
+                                   uint16_t *scales) {
+  return loops::quantizeGroups(values, numGroups, encoding, codes, scales);
 }
 
 } // namespace
@@ -47,7 +41,7 @@ static llvm::Error notFinite(llvm::ArrayRef<float> values, llvm::StringRef tenso
 }
 
 llvm::Error checkFloats(llvm::ArrayRef<float> values, const Encoding &encoding, llvm::StringRef tensor, int64_t row) {
-  float largest = absoluteMaximum(values);
+  float largest = absoluteMaximum(values.data(), values.size());
   if (!std::isfinite(largest))
     return notFinite(values, tensor, row);
   auto isBeyond = [](float value) { return !std::isfinite(f16ToF32(f32ToF16(value))); };
@@ -84,61 +78,23 @@ float unpackFloat(const uint8_t *bytes, const Encoding &encoding) {
   return llvm::bit_cast<float>(llvm::support::endian::read32le(bytes));
 }
 
-namespace {
-
-/// f16 bits of scale and minimum of one group.
-struct GroupScale {
-  uint16_t scale, minimum;
-};
-
-GroupScale symmetricScale(float largest, const Encoding &encoding) {
-  return {f32ToF16(largest / static_cast<float>(encoding.maxCode())), 0};
-}
-
-GroupScale scaleWithMinimum(llvm::ArrayRef<float> group, const Encoding &encoding) {
-  auto [lowest, highest] = std::minmax_element(group.begin(), group.end());
-  float low = *lowest, high = *highest;
-  float below = static_cast<float>(-encoding.minCode()), above = static_cast<float>(encoding.maxCode());
-  // Code 0 lies half a step above the middle, because there is one more code below it than above.
-  float step = high / (below + above) - low / (below + above);
-  uint16_t minimum = f32ToF16(low / 2 + high / 2 + step / 2);
-  float zero = f16ToF32(minimum);
-  return {f32ToF16(std::max((zero - low) / below, (high - zero) / above)), minimum};
-}
-
-} // namespace
-
 llvm::Error quantizeRow(llvm::ArrayRef<float> values, const Encoding &encoding, llvm::StringRef tensor, int64_t row,
                         llvm::MutableArrayRef<int8_t> codes, llvm::MutableArrayRef<uint16_t> scales) {
   assert(encoding.isInteger() && values.size() % encoding.group == 0 && "checkEncoding refuses this");
   assert(codes.size() == values.size() && int64_t(scales.size()) == encoding.numScales(values.size()) &&
          "wrong buffers");
-  float minCode = static_cast<float>(encoding.minCode()), maxCode = static_cast<float>(encoding.maxCode());
   int64_t numGroups = encoding.numGroups(values.size());
-  for (int64_t g = 0; g < numGroups; ++g) {
-    llvm::ArrayRef<float> group = values.slice(g * encoding.group, encoding.group);
-    int8_t *out = codes.data() + g * encoding.group;
-    float largest = absoluteMaximum(group);
-    if (!std::isfinite(largest))
-      return notFinite(values, tensor, row);
-    GroupScale found = encoding.minimum ? scaleWithMinimum(group, encoding) : symmetricScale(largest, encoding);
-    float scale = f16ToF32(found.scale), zero = f16ToF32(found.minimum);
-    if (!std::isfinite(scale) || !std::isfinite(zero))
-      return fault("'" + tensor + "' has the absolute maximum " + std::to_string(largest) + " in row " +
-                   llvm::Twine(row) + ", group " + llvm::Twine(g) + ", expected at most 65504" +
-                   (encoding.minimum ? "" : " times " + std::to_string(encoding.maxCode())) +
-                   " so that its f16 scale is finite; store it as f32");
-    scales[g] = found.scale;
-    if (encoding.minimum)
-      scales[numGroups + g] = found.minimum;
-    if (scale == 0) {
-      std::fill_n(out, encoding.group, int8_t(0));
-      continue;
-    }
-    for (int64_t k = 0; k < encoding.group; ++k)
-      out[k] = static_cast<int8_t>(roundEven(std::clamp((group[k] - zero) / scale, minCode, maxCode)));
-  }
-  return llvm::Error::success();
+  int64_t g = quantizeGroups(values.data(), numGroups, encoding, codes.data(), scales.data());
+  if (g == numGroups)
+    return llvm::Error::success();
+  llvm::ArrayRef<float> group = values.slice(g * encoding.group, encoding.group);
+  float largest = absoluteMaximum(group.data(), group.size());
+  if (!std::isfinite(largest))
+    return notFinite(values, tensor, row);
+  return fault("'" + tensor + "' has the absolute maximum " + std::to_string(largest) + " in row " + llvm::Twine(row) +
+               ", group " + llvm::Twine(g) + ", expected at most 65504" +
+               (encoding.minimum ? "" : " times " + std::to_string(encoding.maxCode())) +
+               " so that its f16 scale is finite; store it as f32");
 }
 
 void dequantizeRow(llvm::ArrayRef<int8_t> codes, llvm::ArrayRef<uint16_t> scales, const Encoding &encoding,

@@ -3,6 +3,7 @@
 /// The generator. Its loops have no branches and no carried values, so that the compiler turns them into vector code.
 #include "lib/Synth/RandomTensor.h"
 
+#include "lib/Support/Clones.h"
 #include "lib/Support/Half.h"
 #include "lib/Support/Hash.h"
 
@@ -12,13 +13,6 @@
 #include <array>
 #include <bit>
 #include <cassert>
-
-// The loops are compiled once for each of these and chosen when the program starts; the results are the same bits.
-#if defined(__x86_64__) && defined(__linux__)
-#define MOEC_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define MOEC_CLONES
-#endif
 
 namespace moec {
 

@@ -5,6 +5,7 @@
 #ifndef TEST_UNIT_KERNELS_PRODUCTS_H
 #define TEST_UNIT_KERNELS_PRODUCTS_H
 
+#include "lib/Pack/TilePacker.h"
 #include "test/unit/FloatKernels/Expected.h"
 #include "test/unit/Kernels/Harness.h"
 
@@ -49,6 +50,7 @@ inline Matrix randomMatrix(const MatrixSpec &spec, std::mt19937 &random) {
 inline void store(const Matrix &matrix, LayoutFamily family, Buffer &record) {
   const MatrixSpec &spec = matrix.spec;
   Layout layout = spec.layout(family);
+  TilePacker packer(layout);
   uint64_t needed = spec.offsetBytes + layout.totalBytes();
   if (record.size() < needed)
     record.resize(needed, 0);
@@ -58,10 +60,10 @@ inline void store(const Matrix &matrix, LayoutFamily family, Buffer &record) {
     llvm::MutableArrayRef<uint8_t> out(record.data() + spec.offsetBytes + tile * layout.tileBytes(),
                                        layout.tileBytes());
     if (spec.encoding.isInteger())
-      layout.packTile(tile, llvm::ArrayRef(matrix.codes).slice(first * spec.columns, count * spec.columns),
-                      llvm::ArrayRef(matrix.scales).slice(first * numScales, count * numScales), out);
+      packer.pack(tile, llvm::ArrayRef(matrix.codes).slice(first * spec.columns, count * spec.columns),
+                  llvm::ArrayRef(matrix.scales).slice(first * numScales, count * numScales), out);
     else
-      layout.packTile(tile, llvm::ArrayRef(matrix.values).slice(first * spec.columns, count * spec.columns), out);
+      packer.pack(tile, llvm::ArrayRef(matrix.values).slice(first * spec.columns, count * spec.columns), out);
   }
 }
 

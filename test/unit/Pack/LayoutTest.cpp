@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The layouts are bijective, fill their record exactly, and packing agrees with the address function.
-#include "lib/Pack/Layout.h"
+#include "lib/Pack/TilePacker.h"
 
 #include "llvm/Support/Endian.h"
 
@@ -79,6 +79,7 @@ TEST(LayoutTest, PackedRowsUnpackToTheSameCodesAndScales) {
     if (!c.encoding.isInteger())
       continue;
     Layout layout = layoutOf(c);
+    TilePacker packer(layout);
     int numCodes = c.encoding.maxCode() - c.encoding.minCode() + 1;
     int64_t groups = c.encoding.numScales(c.cols), tileRows = layout.rowTile();
     std::vector<int8_t> codes(c.rows * c.cols);
@@ -90,9 +91,9 @@ TEST(LayoutTest, PackedRowsUnpackToTheSameCodesAndScales) {
     std::vector<uint8_t> bytes(layout.totalBytes(), 0xaa);
     for (int64_t tile = 0; tile < layout.numRowTiles(); ++tile) {
       int64_t first = tile * tileRows, n = std::min(tileRows, c.rows - first);
-      layout.packTile(tile, llvm::ArrayRef(codes).slice(first * c.cols, n * c.cols),
-                      llvm::ArrayRef(scales).slice(first * groups, n * groups),
-                      llvm::MutableArrayRef(bytes).slice(tile * layout.tileBytes(), layout.tileBytes()));
+      packer.pack(tile, llvm::ArrayRef(codes).slice(first * c.cols, n * c.cols),
+                  llvm::ArrayRef(scales).slice(first * groups, n * groups),
+                  llvm::MutableArrayRef(bytes).slice(tile * layout.tileBytes(), layout.tileBytes()));
     }
     std::vector<int8_t> rowCodes(c.cols);
     std::vector<uint16_t> rowScales(groups);
@@ -117,14 +118,15 @@ TEST(LayoutTest, PackedRowsUnpackToTheSameCodesAndScales) {
 TEST(LayoutTest, FloatRowsRoundTripWithZeroPadding) {
   for (Encoding encoding : {Encoding::f32(), Encoding::f16()}) {
     Layout layout = layoutOf({LayoutFamily::Arm64, 17, 5, encoding});
+    TilePacker packer(layout);
     int64_t tile = 5 * 16 * encoding.bits() / 8;
     ASSERT_EQ(layout.totalBytes(), 2 * tile);
     std::vector<float> values(17 * 5);
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = float(i) + 0.5f; // exact in f16
     std::vector<uint8_t> bytes(layout.totalBytes(), 0xaa);
-    layout.packTile(0, llvm::ArrayRef(values).take_front(80), llvm::MutableArrayRef(bytes).take_front(tile));
-    layout.packTile(1, llvm::ArrayRef(values).drop_front(80), llvm::MutableArrayRef(bytes).drop_front(tile));
+    packer.pack(0, llvm::ArrayRef(values).take_front(80), llvm::MutableArrayRef(bytes).take_front(tile));
+    packer.pack(1, llvm::ArrayRef(values).drop_front(80), llvm::MutableArrayRef(bytes).drop_front(tile));
     std::vector<float> row(5);
     for (int64_t r = 0; r < 32; ++r) {
       layout.unpackRow(bytes, r, row);
