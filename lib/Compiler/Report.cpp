@@ -97,6 +97,32 @@ static JsonObject describePadding(const PackPlan &pack) {
   return JsonObject().set("record_bytes", pages).set("slot_bytes", slots);
 }
 
+/// Bytes that a decoded token needs, each once, in the stored bits of their format: no padding, of experts those that a
+/// token uses, of the embedding one row (all of it where it is the head as well).
+static JsonObject describeToken(ModuleOp module) {
+  int64_t topK = integerOf(module, "moe.model", "top_k");
+  bool hasHead = false;
+  double weights = 0, embedding = 0;
+  for (auto weight : module.getOps<moe::WeightOp>()) {
+    RankedTensorType type = weight.getTensorType();
+    double bits = bitsPerWeight(llvm::cantFail(moe::encodingOf(weight.getQuant())), type.getShape().back());
+    double bytes = bits * static_cast<double>(type.getNumElements()) / 8;
+    hasHead |= weight.getRole() == moe::Role::head;
+    if (weight.getRole() == moe::Role::embedding) {
+      embedding += bytes;
+      bytes /= static_cast<double>(type.getDimSize(0));
+    } else if (type.getRank() == 3) {
+      bytes *= static_cast<double>(topK) / static_cast<double>(type.getDimSize(0));
+    }
+    weights += bytes;
+  }
+  // A block of the KV cache has 64 positions of all layers.
+  return JsonObject()
+      .set("weights", static_cast<uint64_t>(std::llround(weights + (hasHead ? 0 : embedding))))
+      .set("kv_per_position", static_cast<uint64_t>(integerOf(module, "rt.plan", "kv_block_bytes") / 64))
+      .set("state", static_cast<uint64_t>(integerOf(module, "rt.plan", "state_bytes")));
+}
+
 JsonObject sizesByClass(const moert_plan_info &plan) {
   JsonObject classes;
   classes.set("resident", plan.resident_bytes)
@@ -137,6 +163,7 @@ std::string writeReport(ModuleOp module, const PackPlan &pack, const moert_plan_
       .set("pack_bytes", pack.header().total_bytes)
       .set("plan_id", pack.planId().toHex())
       .set("joins_per_token", cast<IntegerAttr>(module->getAttr("rt.joins_per_token")).getInt())
+      .set("token_bytes", describeToken(module))
       .set("bits_per_weight", average(precision.bits, precision.values))
       .set("precision", describePrecision(precision))
       .set("precision_rules", numRules)
@@ -216,6 +243,10 @@ llvm::Expected<std::string> formatReport(llvm::StringRef json) {
   stream << "\n";
   stream << "pack " << size(report->find("pack_bytes")) << ", joins per decoded token " << show("joins_per_token")
          << "\n";
+  if (const Json *token = report->find("token_bytes"); token && token->asObject())
+    stream << "bytes a decoded token needs: weights " << size(token->asObject()->find("weights"))
+           << ", KV cache for each position " << size(token->asObject()->find("kv_per_position"))
+           << ", recurrent state " << size(token->asObject()->find("state")) << "\n";
   formatPrecision(*report, stream);
   return text;
 }
