@@ -36,29 +36,6 @@ llvm::Error syncPath(const std::string &path, int flags) {
   return llvm::Error::success();
 }
 
-/// Bytes of a file that are brought to the disk together: long writes, and little to wait for at the end.
-constexpr uint64_t kWindowBytes = uint64_t(32) << 20;
-
-/// Called when a file that is written from start to end has grown into the window that begins at `endBytes`: the disk
-/// begins with the window before that, and the one before it leaves the page cache, because a pack of many gigabytes
-/// would push everything else out of it, at the cost of finding new pages. Returns an error number or 0.
-int writeBehind(int descriptor, uint64_t endBytes) {
-#ifdef SYNC_FILE_RANGE_WRITE
-  auto isFault = [](int result) { return result != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT); };
-  off_t end = static_cast<off_t>(endBytes), window = static_cast<off_t>(kWindowBytes);
-  if (isFault(::sync_file_range(descriptor, end - window, window, SYNC_FILE_RANGE_WRITE)))
-    return errno;
-  if (end < 2 * window)
-    return 0;
-  // A failure that is seen here is not seen again by fsync.
-  unsigned finish = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-  if (isFault(::sync_file_range(descriptor, end - 2 * window, window, finish)))
-    return errno;
-  ::posix_fadvise(descriptor, end - 2 * window, window, POSIX_FADV_DONTNEED);
-#endif
-  return 0;
-}
-
 } // namespace
 
 llvm::Error flushStandardOutput() {
@@ -133,10 +110,6 @@ llvm::Error OutputFile::writeAt(uint64_t offsetBytes, llvm::ArrayRef<uint8_t> by
                          put < 0 ? errno : ENOSPC);
     done += static_cast<size_t>(put);
   }
-  uint64_t windowEnd = (offsetBytes + bytes.size()) / kWindowBytes * kWindowBytes;
-  for (uint64_t at = offsetBytes / kWindowBytes * kWindowBytes + kWindowBytes; at <= windowEnd; at += kWindowBytes)
-    if (int number = writeBehind(descriptor, at))
-      return systemFault("cannot write '" + finalPath + "' to the disk", number);
   return llvm::Error::success();
 }
 

@@ -58,24 +58,6 @@ TEST(OutputFile, AppearsAtCommit) {
   EXPECT_EQ(folder.read("out"), "Hello world");
 }
 
-TEST(OutputFile, KeepsLongFilesWhole) {
-  TestFolder folder;
-  std::string content(65 << 20, '\0'); // beyond two of the windows that are brought to the disk together
-  for (size_t i = 0; i < content.size(); ++i)
-    content[i] = static_cast<char>(i * 2654435761u >> 13);
-  {
-    llvm::Expected<OutputFile> file = OutputFile::create(folder.path("out"));
-    ASSERT_TRUE(bool(file)) << llvm::toString(file.takeError());
-    llvm::StringRef rest(content);
-    for (size_t piece : {size_t(31) << 20, size_t(5) << 20, size_t(29) << 20}) {
-      ASSERT_FALSE(bool(file->write(rest.take_front(piece))));
-      rest = rest.drop_front(piece);
-    }
-    ASSERT_FALSE(bool(file->commit()));
-  }
-  EXPECT_TRUE(folder.read("out") == content);
-}
-
 TEST(OutputFile, LeavesNothingWithoutCommit) {
   TestFolder folder;
   folder.write("out", "old");

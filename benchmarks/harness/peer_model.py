@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a gguf file of random weights with the shapes of a Qwen3-MoE config.json, for measuring llama.cpp.
+
+usage: peer_model.py CONFIG.json TYPE OUT.gguf        TYPE: Q4_0, Q4_1, IQ4_NL, Q4_K or Q8_0
+
+All matrices but the routers are of TYPE, embedding and head included, as with `moec compile --quant int4`. Blocks hold
+random codes and small scales, so that activations stay finite. Needs the Python packages gguf and numpy. The file is
+written under another name and renamed.
+"""
+import json
+import os
+import sys
+
+import gguf
+import numpy
+
+CHUNK_BLOCKS = 1 << 18
+# Offsets of the f16 scales in a block, and the value of one unit: codes of 4 bits spread by about 4.6, of 8 bits by 74.
+# Q4_K multiplies by scales of 6 bits, here all of one random byte.
+SCALES = {"Q4_0": ((0, 0.0045),), "Q4_1": ((0, 0.0045), (2, -0.034)), "IQ4_NL": ((0, 0.0003),),
+          "Q4_K": ((0, 0.0002), (2, 0.0001)), "Q8_0": ((0, 0.0003),)}
+
+
+def random_blocks(kind, count):
+    """`count` random blocks as bytes. Beyond a chunk they repeat: memory does not care, and numpy is slow."""
+    _, size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[kind]]
+    blocks = numpy.random.default_rng(1).integers(0, 256, (min(count, CHUNK_BLOCKS), size), dtype=numpy.uint8)
+    for offset, unit in SCALES[kind]:
+        blocks[:, offset:offset + 2] = numpy.frombuffer(numpy.float16(unit).tobytes(), dtype=numpy.uint8)
+    return blocks
+
+
+def tensors_of(config):
+    """(name, rows, columns) of every matrix and (name, columns) of every vector, routers last in a layer."""
+    hidden, vocabulary = config["hidden_size"], config["vocab_size"]
+    head = config["head_dim"]
+    queries, keys = config["num_attention_heads"] * head, config["num_key_value_heads"] * head
+    experts, inner = config["num_experts"], config["moe_intermediate_size"]
+    yield "token_embd.weight", (vocabulary, hidden), True
+    yield "output_norm.weight", (hidden,), False
+    yield "output.weight", (vocabulary, hidden), True
+    for layer in range(config["num_hidden_layers"]):
+        prefix = f"blk.{layer}."
+        for name, shape, is_quantized in (
+                ("attn_norm", (hidden,), False), ("attn_q", (queries, hidden), True), ("attn_k", (keys, hidden), True),
+                ("attn_v", (keys, hidden), True), ("attn_output", (hidden, queries), True),
+                ("attn_q_norm", (head,), False), ("attn_k_norm", (head,), False), ("ffn_norm", (hidden,), False),
+                ("ffn_gate_inp", (experts, hidden), False), ("ffn_gate_exps", (experts, inner, hidden), True),
+                ("ffn_up_exps", (experts, inner, hidden), True), ("ffn_down_exps", (experts, hidden, inner), True)):
+            yield f"{prefix}{name}.weight", shape, is_quantized
+
+
+def add_metadata(writer, config):
+    writer.add_context_length(config["max_position_embeddings"])
+    writer.add_embedding_length(config["hidden_size"])
+    writer.add_block_count(config["num_hidden_layers"])
+    writer.add_feed_forward_length(config["intermediate_size"])
+    writer.add_expert_feed_forward_length(config["moe_intermediate_size"])
+    writer.add_expert_count(config["num_experts"])
+    writer.add_expert_used_count(config["num_experts_per_tok"])
+    writer.add_head_count(config["num_attention_heads"])
+    writer.add_head_count_kv(config["num_key_value_heads"])
+    writer.add_key_length(config["head_dim"])
+    writer.add_value_length(config["head_dim"])
+    writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
+    writer.add_rope_freq_base(config["rope_theta"])
+    writer.add_vocab_size(config["vocab_size"])
+    writer.add_tokenizer_model("none")
+
+
+def write_repeated(writer, file, blocks, numBytes):
+    """Writes `numBytes` of repeated blocks, then zeros up to the alignment of tensors."""
+    left = numBytes
+    while left:
+        part = blocks.reshape(-1)[:left]
+        file.write(part.tobytes() if part.size != blocks.size else blocks.data)
+        left -= part.size
+    writer.write_padding(file, numBytes)
+
+
+def write_model(config, kind, path):
+    block, size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[kind]]
+    random = numpy.random.default_rng(2)
+    temporary = f"{path}.{os.getpid()}.tmp"
+    writer = gguf.GGUFWriter(temporary, "qwen3moe")
+    add_metadata(writer, config)
+    tensors = list(tensors_of(config))
+    for name, shape, is_quantized in tensors:
+        count = int(numpy.prod(shape))
+        if is_quantized:
+            stored = (*shape[:-1], shape[-1] // block * size)
+            writer.add_tensor_info(name, stored, numpy.dtype(numpy.uint8), count // block * size,
+                                   gguf.GGMLQuantizationType[kind])
+        else:
+            writer.add_tensor_info(name, shape, numpy.dtype(numpy.float32), count * 4)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_ti_data_to_file()
+    blocks = random_blocks(kind, CHUNK_BLOCKS)
+    file = writer.fout[0]
+    writer.write_padding(file, file.tell())
+    for name, shape, is_quantized in tensors:
+        count = int(numpy.prod(shape))
+        if is_quantized:
+            write_repeated(writer, file, blocks, count // block * size)
+            continue
+        is_router = len(shape) == 2
+        values = random.normal(0, 0.02, shape) if is_router else numpy.ones(shape)
+        values.astype(numpy.float32).tofile(file)
+        writer.write_padding(file, count * 4)
+    writer.close()
+    os.rename(temporary, path)
+
+
+def main(arguments):
+    if len(arguments) != 3 or arguments[1] not in SCALES:
+        print(__doc__, file=sys.stderr)
+        return 2
+    with open(arguments[0], encoding="utf-8") as file:
+        write_model(json.load(file), arguments[1], arguments[2])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures whole tokens of compiled models with random weights: in turns with a read loop and, where it is installed, a
+peer, so that every figure is a ratio. Main source: docs/benchmarks.md.
+
+Needs moec and read-bandwidth of the build, and plain Python. With --peer-python also an interpreter that has the
+packages llama_cpp, gguf and numpy.
+
+Examples:
+  benchmarks/measure-tokens.py decode --models /var/tmp/models --json decode.json --peer-python venv/bin/python
+  benchmarks/measure-tokens.py prefill --experts 128 --separate --models /var/tmp/models
+  benchmarks/measure-tokens.py decode depth joins resident --models /var/tmp/models
+"""
+import argparse
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "harness"))
+
+import bars  # noqa: E402
+import engines  # noqa: E402
+import models  # noqa: E402
+import rows  # noqa: E402
+
+
+def numbers(text):
+    return [int(part) for part in text.split(",")]
+
+
+def shapes(text):
+    return [tuple(int(part) for part in pair.split("x")) for pair in text.split(",")]
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("bars", nargs="+", choices=sorted(bars.BARS), metavar="BAR", help=", ".join(bars.BARS))
+    add("--models", required=True, help="folder for models; what is there is used again")
+    add("--json", help="file for the rows, one JSON object a line")
+    add("--programs", default=os.path.join(engines.ROOT, "build", "bin"), help="where moec and read-bandwidth are")
+    add("--target", default="host", help="for moec (host)")
+    add("--commit", help="of the programs (default: that of the sources)")
+    add("--layers", type=int, default=28, help="layers of Qwen3-30B-A3B shapes (28)")
+    add("--experts", type=int, default=16, help="experts of a layer (16)")
+    add("--quant", help="of decode: some of int4/32,int4/128,int8/32 (all)")
+    add("--threads", type=numbers, default=[1, 2], help="thread counts (1,2)")
+    add("--tokens", type=int, default=16, help="decoded tokens of a repetition (16)")
+    add("--prompts", type=numbers, default=[128, 512], help="lengths of prompts (128,512)")
+    add("--depth", type=int, default=2048, help="tokens before (2048)")
+    add("--repetitions", type=int, default=7, help="rounds after one that is not counted (7)")
+    add("--read-bytes", type=int, default=4 << 30, help="bytes of the read loop (4294967296)")
+    add("--shapes", type=shapes, default=shapes("12x32,24x32,48x32,12x128,12x256"), help="of scaling: LAYERSxEXPERTS")
+    add("--compile-shape", type=lambda text: shapes(text)[0], default=(48, 112), help="of compile (48x112: 15 GB)")
+    add("--delete", action="store_true", help="of scaling: delete each model after its rounds")
+    add("--separate", action="store_true", help="of prefill: ours, then the peer, where both do not fit into memory")
+    add("--tiny", action="store_true", help="tiny shapes: tries the harness, measures nothing of worth")
+    add("--peer-python", help="an interpreter with llama_cpp, gguf and numpy (default: no peer)")
+    add("--peer-type", default="Q4_K", help="the peer's type: Q4_K (its fastest), Q4_0, Q4_1, IQ4_NL, Q8_0")
+    return parser.parse_args(arguments)
+
+
+def main():
+    options = parse(sys.argv[1:])
+    store = models.Store(options.models, options.programs, options.target, options.tiny)
+    results = rows.Rows(options.commit, options.json)
+    bench = bars.Bench(options, store, results)
+    if options.peer_python and not bench.has_peer:
+        print(f"note: {options.peer_python} cannot import llama_cpp, gguf and numpy; measuring without a peer",
+              file=sys.stderr)
+    for bar in options.bars:
+        bars.BARS[bar](bench)
+        results.write()
+
+
+if __name__ == "__main__":
+    main()

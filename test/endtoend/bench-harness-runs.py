@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# RUN: %python %s
+"""benchmarks/measure-tokens.py runs end to end without a peer, its rows say of what they are, and the bytes of a token
+that it divides by are those of the compiler's report and of a count from the shapes alone."""
+import json
+import os
+import sys
+
+from moectest import BIN, SOURCE, check, execute, run, scratch
+
+sys.path.insert(0, os.path.join(SOURCE, "benchmarks", "harness"))
+import models  # noqa: E402
+
+SCRIPT = os.path.join(SOURCE, "benchmarks", "measure-tokens.py")
+with scratch() as folder:
+    rows_path = os.path.join(folder, "rows.json")
+    execute([sys.executable, SCRIPT, "decode", "depth", "prefill", "joins", "resident", "--tiny", "--models", folder,
+             "--programs", BIN, "--layers", "2", "--experts", "4", "--quant", "int4/32", "--prompts", "8,16", "--depth",
+             "32", "--repetitions", "1", "--tokens", "2", "--read-bytes", "65536", "--commit", "abc", "--json",
+             rows_path])
+    with open(rows_path, encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    check([row["bar"] for row in rows] == ["decode"] * 2 + ["depth"] * 2 + ["prefill-8", "prefill-16"] * 2 +
+          ["joins"] * 2 + ["resident"], f"bars: {rows}")
+    for row in rows:
+        for key in ("label", "date", "commit", "machine", "command", "target", "model", "threads", "figure", "unit"):
+            check(row[key], f"{key} is missing: {row}")
+        check(row["label"] == "measured" and row["commit"] == "abc" and row["level"] == "token", f"row: {row}")
+    joins = [row["joins_per_token"] for row in rows if row["bar"] == "joins"]
+    report = models.report_of(os.path.join(folder, "q2e4-int4-32"))
+    check(joins[0] == report["joins_per_token"] and joins[1] >= joins[0], f"joins: {joins}, report: {report}")
+
+    config = models.config_of(2, 4, models.TINY)
+    counted = models.active_weight_bytes(config, 4.5)
+    check(report["token_bytes"] == {"weights": counted, "kv_per_position": 2 * 2 * 2 * (32 + 4), "state": 0},
+          f"{counted} bytes counted: {report}")
+    check(models.active_bytes(report, 9) == counted + 10 * 288, "KV cache of the token itself and 9 before it")
+    check(rows[0]["active_bytes"] == counted + 3 * 288, f"decode: {rows[0]}")
+
+loops = [json.loads(line) for line in execute(
+    [os.path.join(BIN, "read-bandwidth"), "--threads", "1", "--bytes", "65536", "--repetitions", "1"]).out.splitlines()]
+check({loop["pages"] for loop in loops} == {"small", "huge"} and all(loop["bytes_per_s"] > 0 for loop in loops),
+      f"loops: {loops}")
+for flags in (("--threads", "0"), ("--bytes", "x"), ("--bytes",), ("--bytes", "600", "--threads", "2"),
+              ("--other", "1")):
+    refused = execute([os.path.join(BIN, "read-bandwidth"), *flags], code=2)
+    check(refused.err.startswith("usage:"), refused.err)
