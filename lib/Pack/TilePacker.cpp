@@ -19,13 +19,15 @@ namespace {
 
 constexpr uint64_t kNoSource = UINT64_MAX;
 
-/// Whether `runBytes` bytes at a time come from consecutive columns; `sources` [parts][bytes].
-bool isRunLength(int64_t runBytes, llvm::ArrayRef<uint32_t> targets, llvm::ArrayRef<uint64_t> sources) {
+/// Whether `runBytes` bytes at a time come from consecutive columns and have one bias; `sources` [parts][bytes].
+bool isRunLength(int64_t runBytes, llvm::ArrayRef<uint32_t> targets, llvm::ArrayRef<uint64_t> sources,
+                 llvm::ArrayRef<uint8_t> biases) {
   if (targets.size() % runBytes)
     return false;
   for (size_t at = 0; at < sources.size(); ++at) {
     size_t byte = at % targets.size(), inRun = byte % runBytes;
-    if (targets[byte] != targets[byte - inRun] + inRun || sources[at] != sources[at - inRun] + inRun)
+    if (targets[byte] != targets[byte - inRun] + inRun || sources[at] != sources[at - inRun] + inRun ||
+        biases[byte] != biases[byte - inRun])
       return false;
   }
   return true;
@@ -34,22 +36,18 @@ bool isRunLength(int64_t runBytes, llvm::ArrayRef<uint32_t> targets, llvm::Array
 /// A byte in every byte of a word.
 template <typename Word> constexpr Word splat(uint64_t byte) { return static_cast<Word>(byte * 0x0101010101010101); }
 
-/// Moves the runs of all blocks. `bias` is what is added to a code, a single bit or 0: in a part of `kPartBits` bits
-/// that is an exclusive or.
+/// Moves the runs of a block. What is added to a code is a single bit or 0: in a part of `kPartBits` bits that is an
+/// exclusive or.
 template <typename Word, int kPartBits>
-void moveRuns(int codeShift, int bias, llvm::ArrayRef<uint32_t> targets, const uint64_t *sources, const int8_t *codes,
-              uint8_t *out) {
+void moveRuns(int codeShift, llvm::ArrayRef<uint32_t> targets, const uint64_t *sources, const uint8_t *biases,
+              const int8_t *codes, uint8_t *out) {
   constexpr int kParts = 8 / kPartBits;
-  constexpr uint64_t kMask = (1u << kPartBits) - 1;
-  uint64_t biasByte = 0;
-  for (int part = 0; part < kParts; ++part)
-    biasByte |= ((static_cast<uint64_t>(bias) >> codeShift) & kMask) << (part * kPartBits);
   for (size_t run = 0; run < targets.size(); ++run) {
-    Word stored = splat<Word>(biasByte);
+    Word stored = splat<Word>(biases[run]);
     for (int part = 0; part < kParts; ++part) {
       Word word;
       std::memcpy(&word, codes + sources[part * targets.size() + run], sizeof(Word));
-      word = static_cast<Word>((word >> codeShift) & splat<Word>(kMask));
+      word = static_cast<Word>((word >> codeShift) & splat<Word>((1u << kPartBits) - 1));
       stored ^= static_cast<Word>(word << (part * kPartBits));
     }
     std::memcpy(out + targets[run], &stored, sizeof(Word));
@@ -57,17 +55,17 @@ void moveRuns(int codeShift, int bias, llvm::ArrayRef<uint32_t> targets, const u
 }
 
 template <int kPartBits>
-void moveRunsOf(int64_t runBytes, int codeShift, int bias, llvm::ArrayRef<uint32_t> targets, const uint64_t *sources,
-                const int8_t *codes, uint8_t *out) {
+void moveRunsOf(int64_t runBytes, int codeShift, llvm::ArrayRef<uint32_t> targets, const uint64_t *sources,
+                const uint8_t *biases, const int8_t *codes, uint8_t *out) {
   switch (runBytes) {
   case 8:
-    return moveRuns<uint64_t, kPartBits>(codeShift, bias, targets, sources, codes, out);
+    return moveRuns<uint64_t, kPartBits>(codeShift, targets, sources, biases, codes, out);
   case 4:
-    return moveRuns<uint32_t, kPartBits>(codeShift, bias, targets, sources, codes, out);
+    return moveRuns<uint32_t, kPartBits>(codeShift, targets, sources, biases, codes, out);
   case 2:
-    return moveRuns<uint16_t, kPartBits>(codeShift, bias, targets, sources, codes, out);
+    return moveRuns<uint16_t, kPartBits>(codeShift, targets, sources, biases, codes, out);
   default:
-    return moveRuns<uint8_t, kPartBits>(codeShift, bias, targets, sources, codes, out);
+    return moveRuns<uint8_t, kPartBits>(codeShift, targets, sources, biases, codes, out);
   }
 }
 
@@ -86,27 +84,34 @@ TilePacker::Plane TilePacker::planeOf(int codeShift, int partBits) const {
   // Tile 0, group 0: offsets are relative to the block there. Every block has its values at the same places.
   int64_t parts = 8 / partBits, codeBytes = layout.codeBytes(), group = layout.encoding().group;
   std::vector<uint64_t> sourceOf(parts * codeBytes, kNoSource); // [parts][codeBytes]
+  std::vector<uint8_t> biasOf(codeBytes, 0);
   for (int64_t r = 0; r < layout.rowTile(); ++r)
     for (int64_t k = 0; k < group; ++k) {
       CodeLocation at = layout.locate(r, k);
       int64_t byte = codeShift ? at.highOffset : at.byteOffset;
       int part = (codeShift ? at.highShift : at.shift) / partBits;
       sourceOf[part * codeBytes + byte] = static_cast<uint64_t>(r * layout.cols() + k);
+      biasOf[byte] |= ((layout.codeBias() >> codeShift) & ((1 << partBits) - 1)) << (part * partBits);
     }
   std::vector<uint32_t> targets;
   std::vector<uint64_t> sources;
+  std::vector<uint8_t> biases;
   for (int64_t byte = 0; byte < codeBytes; ++byte)
-    if (sourceOf[byte] != kNoSource)
+    if (sourceOf[byte] != kNoSource) {
       targets.push_back(static_cast<uint32_t>(byte));
+      biases.push_back(biasOf[byte]);
+    }
   for (int64_t part = 0; part < parts; ++part)
     for (uint32_t byte : targets)
       sources.push_back(sourceOf[part * codeBytes + byte]);
   assert(!llvm::is_contained(sources, kNoSource) && "every part of a byte holds a code");
-  Plane plane{codeShift, partBits, 8, {}, {}};
-  while (!isRunLength(plane.runBytes, targets, sources))
+  Plane plane{codeShift, partBits, 8, {}, {}, {}};
+  while (!isRunLength(plane.runBytes, targets, sources, biases))
     plane.runBytes /= 2;
-  for (size_t byte = 0; byte < targets.size(); byte += plane.runBytes)
+  for (size_t byte = 0; byte < targets.size(); byte += plane.runBytes) {
     plane.targets.push_back(targets[byte]);
+    plane.biases.push_back(biases[byte]);
+  }
   for (size_t at = 0; at < sources.size(); at += plane.runBytes)
     plane.sources.push_back(sources[at]);
   return plane;
@@ -116,7 +121,7 @@ void TilePacker::packPlane(const Plane &plane, const int8_t *codes, uint8_t *out
   int64_t group = layout.encoding().group, groups = layout.numGroups(), blockBytes = layout.blockBytes();
   for (int64_t g = 0; g < groups; ++g, codes += group, out += blockBytes) {
     auto move = plane.partBits == 8 ? moveRunsOf<8> : plane.partBits == 4 ? moveRunsOf<4> : moveRunsOf<2>;
-    move(plane.runBytes, plane.codeShift, layout.codeBias(), plane.targets, plane.sources.data(), codes, out);
+    move(plane.runBytes, plane.codeShift, plane.targets, plane.sources.data(), plane.biases.data(), codes, out);
   }
 }
 

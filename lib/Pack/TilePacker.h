@@ -35,6 +35,7 @@ private:
     int64_t runBytes;              ///< 8, 4, 2 or 1
     std::vector<uint32_t> targets; ///< first byte of each run, in the block
     std::vector<uint64_t> sources; ///< [8 / partBits][runs]: row * cols + column of the code in the run's first byte
+    std::vector<uint8_t> biases;   ///< of each run: what is added to the codes of a byte
   };
 
   Plane planeOf(int codeShift, int partBits) const;
