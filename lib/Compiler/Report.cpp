@@ -102,7 +102,7 @@ static JsonObject describePadding(const PackPlan &pack) {
 static JsonObject describeToken(ModuleOp module) {
   int64_t topK = integerOf(module, "moe.model", "top_k");
   bool hasHead = false;
-  double weights = 0, embedding = 0;
+  double weights = 0, experts = 0, embedding = 0;
   for (auto weight : module.getOps<moe::WeightOp>()) {
     RankedTensorType type = weight.getTensorType();
     double bits = bitsPerWeight(llvm::cantFail(moe::encodingOf(weight.getQuant())), type.getShape().back());
@@ -113,12 +113,14 @@ static JsonObject describeToken(ModuleOp module) {
       bytes /= static_cast<double>(type.getDimSize(0));
     } else if (type.getRank() == 3) {
       bytes *= static_cast<double>(topK) / static_cast<double>(type.getDimSize(0));
+      experts += bytes;
     }
     weights += bytes;
   }
   // A block of the KV cache has 64 positions of all layers.
   return JsonObject()
       .set("weights", static_cast<uint64_t>(std::llround(weights + (hasHead ? 0 : embedding))))
+      .set("experts", static_cast<uint64_t>(std::llround(experts)))
       .set("kv_per_position", static_cast<uint64_t>(integerOf(module, "rt.plan", "kv_block_bytes") / 64))
       .set("state", static_cast<uint64_t>(integerOf(module, "rt.plan", "state_bytes")));
 }

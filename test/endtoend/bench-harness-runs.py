@@ -32,7 +32,9 @@ with scratch() as folder:
 
     config = models.config_of(2, 4, models.TINY)
     counted = models.active_weight_bytes(config, 4.5)
-    check(report["token_bytes"] == {"weights": counted, "kv_per_position": 2 * 2 * 2 * (32 + 4), "state": 0},
+    experts = 2 * 2 * 3 * 128 * 128 * 4.5 / 8
+    check(report["token_bytes"] == {"weights": counted, "experts": experts,
+                                    "kv_per_position": 2 * 2 * 2 * (32 + 4), "state": 0},
           f"{counted} bytes counted: {report}")
     check(models.active_bytes(report, 9) == counted + 10 * 288, "KV cache of the token itself and 9 before it")
     check(rows[0]["active_bytes"] == counted + 3 * 288, f"decode: {rows[0]}")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Measures prefill and decode separately: each repetition starts from an empty session, feeds the tokens of the depth
-/// without counting them, then times the rest. Token ids are random with a fixed seed, so that two runs do the same
-/// work. Every number that is printed was measured by this run.
+/// Measures prefill and decode separately: each repetition starts behind the tokens of the depth, which are fed without
+/// counting them and stay from one repetition to the next, and times the rest. Token ids are random with a fixed seed,
+/// so that two runs do the same work. Every number that is printed was measured by this run.
 #include "tools/moe-run/Bench.h"
 
 #include "tools/moe-run/Interrupt.h"
@@ -12,6 +12,8 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 namespace moerun {
@@ -35,22 +37,13 @@ private:
 
 /// One line of the result: `count` tokens, timed `repetitions` times.
 struct Measurement {
-  bool isPrefill = false;
-  uint64_t count = 0, depth = 0;
-  Array<double> rates; // tokens per second
-  double mean = 0, deviation = 0;
-  uint64_t hits = 0, misses = 0, bytesRead = 0, stallNs = 0; // of all repetitions
-
-  bool finish() {
-    double sum = 0, squares = 0;
-    for (size_t i = 0; i < rates.size(); ++i)
-      sum += rates.data()[i];
-    mean = sum / static_cast<double>(rates.size());
-    for (size_t i = 0; i < rates.size(); ++i)
-      squares += (rates.data()[i] - mean) * (rates.data()[i] - mean);
-    deviation = rates.size() > 1 ? sqrt(squares / static_cast<double>(rates.size() - 1)) : 0;
-    return true;
-  }
+  bool isPrefill;
+  uint32_t threads;
+  uint64_t count, depth;
+  size_t firstRate; // of tokens per second, in Bench::rates
+  double mean, deviation;
+  uint64_t hits, misses, bytesRead, stallNs, joins; // of all repetitions
+  double bytesPerToken;                             // 0: not known, or prefill
 };
 
 uint64_t nowNs() {
@@ -59,34 +52,51 @@ uint64_t nowNs() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
+/// The number behind `key` in a compile report, from `text` on; 0 if there is none. The writer puts `"key": number`.
+uint64_t reportNumber(const char *text, const char *key) {
+  char quoted[64];
+  snprintf(quoted, sizeof(quoted), "\"%s\": ", key);
+  const char *found = text ? strstr(text, quoted) : nullptr;
+  return found ? strtoull(found + strlen(quoted), nullptr, 10) : 0;
+}
+
+/// All measurements with one number of threads.
 class Bench : OpenModel {
 public:
-  explicit Bench(const Options &options) : options(options), random(options.seed) {}
+  Bench(const Options &options, Array<Measurement> &tests, Array<double> &rates)
+      : options(options), tests(tests), rates(rates), random(options.seed) {}
 
-  int run();
+  /// Measures everything; without --json each line is printed as it comes. False after a message.
+  bool run(bool isFirst);
+  void printObject() const;
+  int exitCode = kExitFault;
 
 private:
   bool open();
-  bool chooseCounts();
   bool fillIds();
   bool warmUp();
-  bool measureOne(Measurement &measurement);
-  bool repeat(Measurement &measurement, uint64_t &elapsedNs);
+  bool fit(Measurement &test, bool wasGiven);
+  template <typename Visit> bool forEachTest(Visit visit);
+  bool measureOne(Measurement &test);
+  bool goToDepth(uint64_t depth);
+  bool repeat(Measurement &test, uint64_t &elapsedNs);
   bool statistics(moert_statistics &now);
   bool ended(moert_status status);
-  void printTable() const;
-  void printObject() const;
+  double bytesOf(const Measurement &test) const;
+  double shareOf(const Measurement &test) const;
+  void printHead() const;
+  void printRow(const Measurement &test) const;
+  void printObjectRow(const Measurement &test) const;
 
   const Options &options;
+  Array<Measurement> &tests;
+  Array<double> &rates;
   Random random;
   moert_model_info info = {};
   moert_plan_info plan = {};
   moert_statistics last = {};
   moert_error error = {};
   Array<int32_t> ids;
-  Measurement tests[2];
-  Measurement &prefill = tests[0], &decode = tests[1];
-  int exitCode = kExitFault;
 };
 
 bool Bench::ended(moert_status status) {
@@ -105,47 +115,38 @@ bool Bench::open() {
 }
 
 /// A default shrinks to the context; a number that was asked for does not.
-bool Bench::chooseCounts() {
-  prefill.isPrefill = true;
-  prefill.depth = decode.depth = options.benchDepth;
-  prefill.count = options.benchPrompt;
-  decode.count = options.benchTokens;
-  // Decode continues something: at least one token stands before it.
-  if (decode.count != 0 && decode.depth == 0)
-    decode.depth = 1;
-  for (Measurement &m : tests) {
-    uint64_t free = info.context > m.depth ? info.context - m.depth : 0;
-    bool wasGiven = m.isPrefill ? options.hasBenchPrompt : options.hasBenchTokens;
-    if (m.count != 0 && free == 0 && options.benchDepth != 0) {
-      exitCode = kExitUsage;
-      return usageError("-d expects a number of tokens from 0 to %u, less than the context, but got %llu",
-                        info.context - 1, static_cast<unsigned long long>(options.benchDepth));
-    }
-    if (m.count != 0 && (free == 0 || (wasGiven && m.count > free))) {
-      exitCode = kExitUsage;
-      return usageError("%s %llu behind a depth of %llu needs a context of %llu, the model has %u; lower %s or -d",
-                        m.isPrefill ? "-p" : "-n", static_cast<unsigned long long>(m.count),
-                        static_cast<unsigned long long>(m.depth), static_cast<unsigned long long>(m.count + m.depth),
-                        info.context, m.isPrefill ? "-p" : "-n");
-    }
-    m.count = m.count > free ? free : m.count;
+bool Bench::fit(Measurement &test, bool wasGiven) {
+  uint64_t free = info.context > test.depth ? info.context - test.depth : 0;
+  // Without a depth the one token that stands before decode is ours.
+  bool isOwnDepth = !test.isPrefill && test.depth == 1;
+  if (free == 0 && !isOwnDepth) {
+    exitCode = kExitUsage;
+    return usageError("-d expects a number of tokens from 0 to %u, less than the context, but got %llu",
+                      info.context - 1, static_cast<unsigned long long>(test.depth));
   }
+  if (free == 0 || (wasGiven && test.count > free)) {
+    exitCode = kExitUsage;
+    return usageError("%s %llu behind a depth of %llu needs a context of %llu, the model has %u; lower %s or -d",
+                      test.isPrefill ? "-p" : "-n", static_cast<unsigned long long>(test.count),
+                      static_cast<unsigned long long>(test.depth),
+                      static_cast<unsigned long long>(test.count + test.depth), info.context,
+                      test.isPrefill ? "-p" : "-n");
+  }
+  test.count = test.count > free ? free : test.count;
+  return true;
+}
+
+bool Bench::fillIds() {
   if (options.chunk > info.max_chunk) {
     exitCode = kExitUsage;
     return usageError("--chunk expects a number from 1 to %u (the compiled chunk), but got %llu", info.max_chunk,
                       static_cast<unsigned long long>(options.chunk));
   }
-  return true;
-}
-
-bool Bench::fillIds() {
-  uint64_t count = prefill.depth + prefill.count, other = decode.depth + decode.count;
-  count = count > other ? count : other;
-  if (!ids.reserve(count))
-    return printError("out of memory for %llu tokens", static_cast<unsigned long long>(count));
-  for (uint64_t i = 0; i < count; ++i)
+  if (!ids.reserve(info.context))
+    return printError("out of memory for %u tokens", info.context);
+  for (uint32_t i = 0; i < info.context; ++i)
     ids.data()[i] = static_cast<int32_t>(random.next() % info.vocab_size);
-  ids.setSize(count);
+  ids.setSize(info.context);
   return true;
 }
 
@@ -158,111 +159,213 @@ bool Bench::warmUp() {
 
 bool Bench::statistics(moert_statistics &now) { return ended(api->statistics(model, &now, &error)); }
 
-bool Bench::repeat(Measurement &m, uint64_t &elapsedNs) {
-  const int32_t *next = ids.data() + m.depth;
-  uint32_t chunk = static_cast<uint32_t>(options.chunk);
-  if (!ended(api->session_reset(session, &error)) ||
-      (m.depth != 0 && !ended(api->prefill(session, ids.data(), m.depth, chunk, nullptr, nullptr, &error))))
-    return false;
+/// Leaves the session with the first `depth` tokens, of which it keeps what it holds. The last is fed here, not by what
+/// is timed next: so KV cache and recurrent state are complete.
+bool Bench::goToDepth(uint64_t depth) {
+  uint64_t length = api->session_length(session);
+  if (depth == 0)
+    return ended(api->session_reset(session, &error));
+  if (length >= depth) {
+    length = depth - 1;
+    if (!ended(api->session_rewind(session, length, &error)))
+      return false;
+  }
+  return ended(api->prefill(session, ids.data() + length, depth - length, static_cast<uint32_t>(options.chunk), nullptr,
+                            nullptr, &error));
+}
+
+bool Bench::repeat(Measurement &test, uint64_t &elapsedNs) {
+  const int32_t *next = ids.data() + test.depth;
   moert_statistics before = {};
-  if (!statistics(before))
+  if (!goToDepth(test.depth) || !statistics(before))
     return false;
   uint64_t start = nowNs();
-  if (m.isPrefill) {
-    if (!ended(api->prefill(session, next, m.count, chunk, nullptr, nullptr, &error)))
+  if (test.isPrefill) {
+    if (!ended(api->prefill(session, next, test.count, static_cast<uint32_t>(options.chunk), nullptr, nullptr, &error)))
       return false;
   } else {
-    for (uint64_t i = 0; i < m.count; ++i)
+    for (uint64_t i = 0; i < test.count; ++i)
       if (!ended(api->decode(session, next[i], &error)))
         return false;
   }
   elapsedNs = nowNs() - start;
   if (!statistics(last))
     return false;
-  m.hits += last.expert_hits - before.expert_hits;
-  m.misses += last.expert_misses - before.expert_misses;
-  m.bytesRead += last.expert_bytes_read - before.expert_bytes_read;
-  m.stallNs += last.stall_ns - before.stall_ns;
+  test.hits += last.expert_hits - before.expert_hits;
+  test.misses += last.expert_misses - before.expert_misses;
+  test.bytesRead += last.expert_bytes_read - before.expert_bytes_read;
+  test.stallNs += last.stall_ns - before.stall_ns;
+  test.joins += last.joins - before.joins;
   return true;
 }
 
-bool Bench::measureOne(Measurement &m) {
-  if (m.count == 0)
-    return true;
+/// Bytes that one of the decoded tokens needs on average, by the compiler's count; 0 if its report has none.
+double Bench::bytesOf(const Measurement &test) const {
+  const char *report = info.report_json, *token = report ? strstr(report, "\"token_bytes\":") : nullptr;
+  if (test.isPrefill || !token)
+    return 0;
+  uint64_t window = options.window ? options.window : reportNumber(report, "window");
+  uint64_t sinks = options.hasSinks ? options.sinks : reportNumber(report, "sinks");
+  double positions = 0;
+  for (uint64_t i = 1; i <= test.count; ++i) {
+    uint64_t seen = test.depth + i;
+    positions += static_cast<double>(window && seen > window + sinks ? window + sinks : seen);
+  }
+  double unused = info.top_k ? 1.0 - static_cast<double>(info.experts_used) / static_cast<double>(info.top_k) : 0.0;
+  return static_cast<double>(reportNumber(token, "weights")) -
+         unused * static_cast<double>(reportNumber(token, "experts")) +
+         static_cast<double>(reportNumber(token, "kv_per_position")) * positions / static_cast<double>(test.count) +
+         static_cast<double>(reportNumber(token, "state"));
+}
+
+double Bench::shareOf(const Measurement &test) const {
+  return options.benchBandwidth ? test.mean * test.bytesPerToken / static_cast<double>(options.benchBandwidth) : 0;
+}
+
+bool Bench::measureOne(Measurement &test) {
+  test.firstRate = rates.size();
+  double sum = 0, squares = 0, repetitions = static_cast<double>(options.benchRepetitions);
   for (uint64_t i = 0; i < options.benchRepetitions; ++i) {
     uint64_t elapsedNs = 0;
-    if (!repeat(m, elapsedNs))
+    if (!repeat(test, elapsedNs))
       return false;
-    double rate = static_cast<double>(m.count) * 1e9 / static_cast<double>(elapsedNs ? elapsedNs : 1);
-    if (!m.rates.append(&rate, 1))
+    double rate = static_cast<double>(test.count) * 1e9 / static_cast<double>(elapsedNs ? elapsedNs : 1);
+    sum += rate;
+    if (!rates.append(&rate, 1))
       return printError("out of memory");
   }
-  return m.finish();
+  test.mean = sum / repetitions;
+  for (size_t i = test.firstRate; i < rates.size(); ++i)
+    squares += (rates.data()[i] - test.mean) * (rates.data()[i] - test.mean);
+  test.deviation = options.benchRepetitions > 1 ? sqrt(squares / (repetitions - 1)) : 0;
+  test.threads = last.threads;
+  test.bytesPerToken = bytesOf(test);
+  return true;
 }
 
-void Bench::printTable() const {
-  printf("%s for %s, %u threads, budget %.1f MiB, %llu of %llu experts fit, direct reads %s, %llu repetitions\n",
-         info.name, info.target, last.threads, static_cast<double>(plan.budget_bytes) / 1048576.0,
-         static_cast<unsigned long long>(plan.num_slots), static_cast<unsigned long long>(plan.num_experts),
-         last.direct_io ? "yes" : "no", static_cast<unsigned long long>(options.benchRepetitions));
-  printf("%-18s %24s %10s %10s %12s\n", "test", "tokens/s (measured)", "hits", "misses", "stall ms");
-  for (const Measurement &m : tests) {
-    if (m.count == 0)
-      continue;
-    char name[48], rate[48];
-    snprintf(name, sizeof(name), "%s %llu @ %llu", m.isPrefill ? "pp" : "tg", static_cast<unsigned long long>(m.count),
-             static_cast<unsigned long long>(m.depth));
-    snprintf(rate, sizeof(rate), "%.2f +- %.2f", m.mean, m.deviation);
-    printf("%-18s %24s %10llu %10llu %12.1f\n", name, rate, static_cast<unsigned long long>(m.hits),
-           static_cast<unsigned long long>(m.misses), static_cast<double>(m.stallNs) / 1e6);
+/// All tests in their order, fitted to the context; false as soon as `visit` is.
+template <typename Visit> bool Bench::forEachTest(Visit visit) {
+  for (size_t d = 0; d < options.benchDepths.count; ++d)
+    for (int kind = 0; kind < 2; ++kind) {
+      bool isPrefill = kind == 0;
+      const CountList &counts = isPrefill ? options.benchPrompts : options.benchTokens;
+      for (size_t i = 0; i < counts.count; ++i) {
+        if (counts.values[i] == 0)
+          continue;
+        Measurement test = {};
+        test.isPrefill = isPrefill;
+        test.count = counts.values[i];
+        // Decode continues something: at least one token stands before it.
+        test.depth = !isPrefill && options.benchDepths.values[d] == 0 ? 1 : options.benchDepths.values[d];
+        if (!fit(test, isPrefill ? options.hasBenchPrompt : options.hasBenchTokens) || !visit(test))
+          return false;
+      }
+    }
+  return true;
+}
+
+void Bench::printHead() const {
+  printf("%s for %s, budget %.1f MiB, %llu of %llu experts fit, %llu repetitions\n", info.name, info.target,
+         static_cast<double>(plan.budget_bytes) / 1048576.0, static_cast<unsigned long long>(plan.num_slots),
+         static_cast<unsigned long long>(plan.num_experts), static_cast<unsigned long long>(options.benchRepetitions));
+  printf("%-16s %7s %22s %9s %9s%s %9s %9s %9s\n", "test", "threads", "tokens/s (measured)", "joins/tok", "MB/tok",
+         options.benchBandwidth ? "  of memory" : "", "hits", "misses", "stall ms");
+}
+
+void Bench::printRow(const Measurement &test) const {
+  char name[48], rate[48], bytes[32] = "", share[32] = "";
+  snprintf(name, sizeof(name), "%s %llu @ %llu", test.isPrefill ? "pp" : "tg",
+           static_cast<unsigned long long>(test.count), static_cast<unsigned long long>(test.depth));
+  snprintf(rate, sizeof(rate), "%.2f +- %.2f", test.mean, test.deviation);
+  if (test.bytesPerToken > 0)
+    snprintf(bytes, sizeof(bytes), "%.1f", test.bytesPerToken / 1e6);
+  if (test.bytesPerToken > 0 && options.benchBandwidth)
+    snprintf(share, sizeof(share), "%.1f %%", 100 * shareOf(test));
+  printf("%-16s %7u %22s %9.1f %9s", name, test.threads, rate,
+         static_cast<double>(test.joins) / static_cast<double>(test.count * options.benchRepetitions), bytes);
+  if (options.benchBandwidth)
+    printf(" %10s", share);
+  printf(" %9llu %9llu %9.1f\n", static_cast<unsigned long long>(test.hits),
+         static_cast<unsigned long long>(test.misses), static_cast<double>(test.stallNs) / 1e6);
+  fflush(stdout);
+}
+
+void Bench::printObjectRow(const Measurement &test) const {
+  printf("{\"test\": \"%s\", \"tokens\": %llu, \"depth\": %llu, \"threads\": %u, \"tokens_per_s_mean\": %.4f, "
+         "\"tokens_per_s_deviation\": %.4f, \"tokens_per_s\": [",
+         test.isPrefill ? "prefill" : "decode", static_cast<unsigned long long>(test.count),
+         static_cast<unsigned long long>(test.depth), test.threads, test.mean, test.deviation);
+  for (size_t i = 0; i < options.benchRepetitions; ++i)
+    printf("%s%.4f", i == 0 ? "" : ", ", rates.data()[test.firstRate + i]);
+  printf("], \"joins_per_token\": %.3f, ",
+         static_cast<double>(test.joins) / static_cast<double>(test.count * options.benchRepetitions));
+  if (test.bytesPerToken > 0) {
+    printf("\"bytes_per_token\": %.0f, ", test.bytesPerToken);
+    if (options.benchBandwidth)
+      printf("\"bandwidth_share\": %.4f, ", shareOf(test));
   }
+  printf("\"expert_hits\": %llu, \"expert_misses\": %llu, \"expert_bytes_read\": %llu, \"stall_ms\": %.3f}",
+         static_cast<unsigned long long>(test.hits), static_cast<unsigned long long>(test.misses),
+         static_cast<unsigned long long>(test.bytesRead), static_cast<double>(test.stallNs) / 1e6);
 }
 
+/// What the tests share; `threads` is that of the last.
 void Bench::printObject() const {
   fputs("{\"label\": \"measured\", \"model\": ", stdout);
   printJsonText(info.name, strlen(info.name));
   fputs(", \"target\": ", stdout);
   printJsonText(info.target, strlen(info.target));
   printf(", \"threads\": %u, \"budget_bytes\": %llu, \"slots\": %llu, \"experts\": %llu, \"direct_io\": %s, "
-         "\"repetitions\": %llu, \"seed\": %llu, \"peak_rss_bytes\": %llu, \"tests\": [",
+         "\"repetitions\": %llu, \"seed\": %llu, \"peak_rss_bytes\": %llu, ",
          last.threads, static_cast<unsigned long long>(plan.budget_bytes),
          static_cast<unsigned long long>(plan.num_slots), static_cast<unsigned long long>(plan.num_experts),
          last.direct_io ? "true" : "false", static_cast<unsigned long long>(options.benchRepetitions),
          static_cast<unsigned long long>(options.seed), static_cast<unsigned long long>(peakResidentBytes()));
-  const char *separator = "";
-  for (const Measurement &m : tests) {
-    if (m.count == 0)
-      continue;
-    printf("%s{\"test\": \"%s\", \"tokens\": %llu, \"depth\": %llu, \"tokens_per_s_mean\": %.4f, "
-           "\"tokens_per_s_deviation\": %.4f, \"tokens_per_s\": [",
-           separator, m.isPrefill ? "prefill" : "decode", static_cast<unsigned long long>(m.count),
-           static_cast<unsigned long long>(m.depth), m.mean, m.deviation);
-    for (size_t i = 0; i < m.rates.size(); ++i)
-      printf("%s%.4f", i == 0 ? "" : ", ", m.rates.data()[i]);
-    printf("], \"expert_hits\": %llu, \"expert_misses\": %llu, \"expert_bytes_read\": %llu, \"stall_ms\": %.3f}",
-           static_cast<unsigned long long>(m.hits), static_cast<unsigned long long>(m.misses),
-           static_cast<unsigned long long>(m.bytesRead), static_cast<double>(m.stallNs) / 1e6);
-    separator = ", ";
+  if (options.benchBandwidth)
+    printf("\"bandwidth_bytes_per_s\": %llu, ", static_cast<unsigned long long>(options.benchBandwidth));
+  fputs("\"tests\": [", stdout);
+  for (size_t i = 0; i < tests.size(); ++i) {
+    fputs(i ? ", " : "", stdout);
+    printObjectRow(tests.data()[i]);
   }
   fputs("]}\n", stdout);
 }
 
-int Bench::run() {
-  if (!open() || !chooseCounts() || !fillIds())
-    return exitCode;
+bool Bench::run(bool isFirst) {
+  if (!open() || !fillIds() || !forEachTest([](Measurement &) { return true; }))
+    return false;
   watchInterrupts(api, session);
-  if (!warmUp() || !measureOne(prefill) || !measureOne(decode))
-    return exitCode;
-  options.json ? printObject() : printTable();
+  if (isFirst && !options.json)
+    printHead();
+  return warmUp() && forEachTest([this](Measurement &test) {
+           if (!measureOne(test))
+             return false;
+           if (!options.json)
+             printRow(test);
+           return tests.append(&test, 1) || printError("out of memory");
+         });
+}
+
+} // namespace
+
+int measure(const Options &options) {
+  Array<Measurement> tests;
+  Array<double> rates;
+  for (size_t i = 0; i < options.benchThreads.count; ++i) {
+    Options now = options;
+    if (options.hasBenchThreads)
+      now.threads = options.benchThreads.values[i];
+    Bench bench(now, tests, rates);
+    if (!bench.run(i == 0))
+      return bench.exitCode;
+    if (options.json && i + 1 == options.benchThreads.count)
+      bench.printObject();
+  }
   if (fflush(stdout) != 0 || ferror(stdout)) {
     printError("cannot write to stdout");
     return kExitFault;
   }
   return kExitRight;
 }
-
-} // namespace
-
-int measure(const Options &options) { return Bench(options).run(); }
 
 } // namespace moerun

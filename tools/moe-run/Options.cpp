@@ -19,26 +19,43 @@ namespace {
 
 static_assert(MOERT_MAX_THREADS == 64 && MOERT_MAX_READER_LANES == 16, "the texts below name them");
 
-enum class Kind { Switch, Text, Choice, Count, AutoCount, Real, Size };
+enum class Kind { Switch, Text, Choice, Count, AutoCount, CountList, Real, Size };
 
 struct Flag {
   const char *name;
   Kind kind;
   void *value;
-  double least, most; // Count, AutoCount and Real
+  double least, most; // Count, AutoCount, CountList and Real
   const char *valid;  // "expects ..."
   bool *given;
   bool isSeen = false;
 };
 
-bool parseCount(const char *text, uint64_t *value) {
+/// The number with which `text` begins, and what is behind it; null without one.
+const char *parseNumber(const char *text, uint64_t *value) {
   if (*text < '0' || *text > '9')
-    return false;
+    return nullptr;
   char *end = nullptr;
   errno = 0;
-  unsigned long long number = strtoull(text, &end, 10);
-  *value = number;
-  return errno == 0 && *end == '\0';
+  *value = strtoull(text, &end, 10);
+  return errno == 0 ? end : nullptr;
+}
+
+bool parseCount(const char *text, uint64_t *value) {
+  const char *end = parseNumber(text, value);
+  return end && *end == '\0';
+}
+
+bool parseCountList(const char *text, double least, double most, CountList *list) {
+  for (list->count = 0; list->count < CountList::kMost; ++text) {
+    uint64_t &value = list->values[list->count++];
+    text = parseNumber(text, &value);
+    if (!text || static_cast<double>(value) < least || static_cast<double>(value) > most)
+      return false;
+    if (*text != ',')
+      return *text == '\0';
+  }
+  return false;
 }
 
 bool parseReal(const char *text, double *value) {
@@ -92,6 +109,8 @@ bool setValue(const Flag &flag, const char *text) {
     *static_cast<uint64_t *>(flag.value) = count;
     return true;
   }
+  case Kind::CountList:
+    return parseCountList(text, flag.least, flag.most, static_cast<CountList *>(flag.value));
   case Kind::Real: {
     double real = 0;
     if (!parseReal(text, &real) || real < flag.least || real > flag.most)
@@ -150,6 +169,13 @@ bool checkChat(const Options &options) {
   return !other || usageError("--chat without a prompt is a conversation on the terminal and takes no %s", other);
 }
 
+bool hasTokens(const CountList &list) {
+  for (size_t i = 0; i < list.count; ++i)
+    if (list.values[i])
+      return true;
+  return false;
+}
+
 bool checkCombinations(const Options &options) {
   if (!options.libraryPath)
     return usageError("expects the path of a compiled model, such as moe-run model.so --prompt \"Once upon a time\"");
@@ -158,15 +184,19 @@ bool checkCombinations(const Options &options) {
     return usageError("--keep needs --on-full slide");
   if (options.doctor && options.bench)
     return usageError("--doctor and --bench exclude each other");
-  if (!options.bench && (options.hasBenchPrompt || options.hasBenchTokens || options.hasBenchOther))
-    return usageError("-p, -n, -d and -r belong to --bench");
+  if (!options.bench &&
+      (options.hasBenchPrompt || options.hasBenchTokens || options.hasBenchThreads || options.hasBenchOther))
+    return usageError("-p, -n, -d, -t, -r and --bandwidth belong to --bench");
+  if (options.hasBenchThreads && options.threads)
+    return usageError("-t and --threads exclude each other");
   if (options.doctor || options.bench) {
     const char *mode = options.doctor ? "--doctor" : "--bench";
     if (numPrompts)
       return usageError("%s takes no --prompt and no --ids", mode);
     if (options.logitsPath || options.hasMaxTokens)
       return usageError("%s takes no %s", mode, options.logitsPath ? "--logits" : "--max-tokens");
-    return (options.benchPrompt | options.benchTokens) != 0 || usageError("-p and -n are both 0: nothing to measure");
+    return hasTokens(options.benchPrompts) || hasTokens(options.benchTokens) ||
+           usageError("-p and -n are both 0: nothing to measure");
   }
   if (!checkChat(options))
     return false;
@@ -291,9 +321,16 @@ bool parseOptions(int argc, char **argv, Options &options) {
       {"--quiet", Kind::Switch, &o.quiet, 0, 0, "", nullptr},
       {"--doctor", Kind::Switch, &o.doctor, 0, 0, "", nullptr},
       {"--bench", Kind::Switch, &o.bench, 0, 0, "", nullptr},
-      {"-p", Kind::Count, &o.benchPrompt, 0, kMost32, "a number of tokens from 0 (off)", &o.hasBenchPrompt},
-      {"-n", Kind::Count, &o.benchTokens, 0, kMost32, "a number of tokens from 0 (off)", &o.hasBenchTokens},
-      {"-d", Kind::Count, &o.benchDepth, 0, kMost32, "a number of tokens from 0", &o.hasBenchOther},
+      {"-p", Kind::CountList, &o.benchPrompts, 0, kMost32, "up to 16 numbers of tokens from 0 (off), such as 128,512",
+       &o.hasBenchPrompt},
+      {"-n", Kind::CountList, &o.benchTokens, 0, kMost32, "up to 16 numbers of tokens from 0 (off), such as 32,128",
+       &o.hasBenchTokens},
+      {"-d", Kind::CountList, &o.benchDepths, 0, kMost32, "up to 16 numbers of tokens from 0, such as 0,2048",
+       &o.hasBenchOther},
+      {"-t", Kind::CountList, &o.benchThreads, 1, MOERT_MAX_THREADS, "up to 16 numbers from 1 to 64, such as 1,2",
+       &o.hasBenchThreads},
+      {"--bandwidth", Kind::Size, &o.benchBandwidth, 0, 0, "what the memory delivers in a second, such as 40GB",
+       &o.hasBenchOther},
       {"-r", Kind::Count, &o.benchRepetitions, 1, 1000, "a number from 1 to 1000", &o.hasBenchOther},
       {"--help", Kind::Switch, &o.help, 0, 0, "", nullptr},
       {"-h", Kind::Switch, &o.help, 0, 0, "", nullptr},
@@ -356,8 +393,9 @@ void printHelp() {
       "  --logits FILE.npy    writes the logits of every token fed, float32 [tokens, vocabulary]\n"
       "  --json               prints one JSON object instead of the text\n"
       "  --doctor             checks this machine against the model, loads nothing; also --memory, --json\n"
-      "  --bench              measures tokens/s of prefill and decode with random tokens; also -p N (prompt, 512),\n"
-      "                       -n N (generated, 128), -d N (tokens before, 0), -r N (repetitions, 5)\n"
+      "  --bench              measures tokens/s of prefill and decode with random tokens; also -p LIST (prompts,\n"
+      "                       512), -n LIST (generated, 128), -d LIST (tokens before, 0), -t LIST (threads),\n"
+      "                       -r N (repetitions, 5), --bandwidth SIZE (a second; shows which share is used)\n"
       "  --quiet              prints no counters\n"
       "\n"
       "The generated text goes to stdout, everything else to stderr.\n"

@@ -4,12 +4,20 @@
 #ifndef TOOLS_MOE_RUN_OPTIONS_H
 #define TOOLS_MOE_RUN_OPTIONS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 namespace moerun {
 
 /// What the program ends with.
 enum ExitCode { kExitRight = 0, kExitFault = 1, kExitUsage = 2, kExitDegraded = 3 };
+
+/// Numbers that commas separate.
+struct CountList {
+  static constexpr size_t kMost = 16;
+  uint64_t values[kMost];
+  size_t count;
+};
 
 /// A value of 0 or null means that the flag was not given, where no `has` field says so.
 struct Options {
@@ -63,13 +71,17 @@ struct Options {
   bool help = false;
   bool doctor = false;
   bool bench = false;
-  /// Of --bench: tokens of the prompt, tokens generated, tokens in the session before, repetitions.
-  uint64_t benchPrompt = 512;
-  uint64_t benchTokens = 128;
-  uint64_t benchDepth = 0;
+  /// Of --bench: tokens of the prompt, tokens generated, tokens in the session before, threads (0: automatic),
+  /// repetitions, bytes that the memory delivers in a second (0: not given).
+  CountList benchPrompts{{512}, 1};
+  CountList benchTokens{{128}, 1};
+  CountList benchDepths{{0}, 1};
+  CountList benchThreads{{0}, 1};
   uint64_t benchRepetitions = 5;
+  uint64_t benchBandwidth = 0;
   bool hasBenchPrompt = false;
   bool hasBenchTokens = false;
+  bool hasBenchThreads = false;
   bool hasBenchOther = false;
   bool slides() const;
   /// --chat without a prompt.
