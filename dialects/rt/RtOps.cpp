@@ -140,6 +140,13 @@ LogicalResult ParallelOp::verify() {
   return success();
 }
 
+/// Whether a launch has tiles for each expert.
+static bool isPerExpert(Operation &op) {
+  auto launch = dyn_cast<LaunchOp>(op);
+  auto tiles = launch && !launch.getTiles().empty() ? dyn_cast<TilesAttr>(launch.getTiles()[0]) : TilesAttr();
+  return tiles && tiles.getPer() == Per::expert;
+}
+
 LogicalResult ExpertsOp::verify() {
   Block &body = getBody().front();
   // (C1)
@@ -148,10 +155,24 @@ LogicalResult ExpertsOp::verify() {
       !typeOf(1).getElementType().isInteger(32))
     return emitOpError("expects a body with two arguments, the record (bytes) and the pairs (i32)");
   // (C2)
+  int numPhases = 0, numOthers = 0;
   for (Operation &op : body) {
     auto compute = dyn_cast<ComputeOp>(op);
-    if (!isa<LaunchOp>(op) && !(compute && (compute.getKind() == Kind::gate_up || compute.getKind() == Kind::down)))
-      return emitOpError("expects rt.compute of kinds gate_up and down, or rt.launch, but got ") << op.getName();
+    bool isKind = compute && (compute.getKind() == Kind::gate_up || compute.getKind() == Kind::down);
+    if (!isKind && !isa<LaunchOp, ParallelOp>(op))
+      return emitOpError("expects rt.compute of kinds gate_up and down, rt.parallel, or rt.launch, but got ")
+             << op.getName();
+    if (isKind || isPerExpert(op)) {
+      bool isLate = numPhases == 2 || (numPhases == 1 && isKind && compute.getKind() == Kind::gate_up);
+      if (isLate || (isa<LaunchOp>(op) && cast<LaunchOp>(op).getKernels().size() != 1))
+        return op.emitOpError("expects to be one of at most two steps for each expert, gate_up and then down");
+      numPhases = isKind && compute.getKind() == Kind::down ? 2 : numPhases + 1;
+      continue;
+    }
+    bool usesArgument = false;
+    op.walk([&](Operation *step) { usesArgument |= llvm::any_of(step->getOperands(), llvm::IsaPred<BlockArgument>); });
+    if (usesArgument || ++numOthers > 1)
+      return op.emitOpError("expects to be the only step that is not for each expert, and to use none");
   }
   return success();
 }

@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A `.so` and a runtime archive of different versions are refused at link time.
-#define MOERT_GENERATED_ABI_VERSION 2u
+#define MOERT_GENERATED_ABI_VERSION 3u
 
 /// CPU features that generated code may need (bits of `moert_model_descriptor::features_required`).
 enum {
@@ -37,6 +37,20 @@ struct moert_calls;
 /// A kernel over a range of tiles. `args` is the array built by the entry function. Thread-safe for disjoint ranges.
 typedef void (*moert_kernel)(const struct moert_context *context, void *const *args, int64_t tile_begin,
                              int64_t tile_end);
+
+/// Kernel and tiles of one phase of a chain, for each of its groups: tile t of group g is tile g * num_tiles + t of the
+/// kernel.
+typedef struct moert_phase {
+  moert_kernel kernel;
+  void *const *args;
+  int64_t num_tiles; /* of a group; 0 = no such phase */
+} moert_phase;
+
+/// Groups of tiles in two phases: a tile of the second one may run when all tiles of the first one of its group ran.
+typedef struct moert_chain {
+  int64_t num_groups; /* 0 = nothing to do */
+  moert_phase phases[2];
+} moert_chain;
 
 /// The experts that may be computed now: expert i of the wave has the weights at `records[i]` and the routed
 /// (token, rank) pairs `pairs[pair_begin[i] .. pair_begin[i + 1])`, where a pair is `token * top_k + rank`, ascending.
@@ -83,6 +97,9 @@ typedef struct moert_calls {
   int32_t (*poll)(moert_context *context, int32_t layer);
   /// 48: a hint that `count` experts of `layer` may be needed soon; never blocks.
   int32_t (*prefetch)(moert_context *context, int32_t layer, const int32_t *ids, int32_t count);
+  /// 56: runs all tiles of the chains as one task region (that is one join, and one more whenever a thread has to wait
+  /// for a group).
+  int32_t (*launch_chains)(moert_context *context, const moert_chain *chains, int32_t num_chains);
 } moert_calls;
 
 /// An entry function: returns 0 or a negative status.
@@ -160,7 +177,8 @@ typedef struct moert_model_descriptor {
 #ifdef __cplusplus
 }
 static_assert(sizeof(void *) == 8, "64-bit targets only");
-static_assert(sizeof(moert_wave) == 32 && sizeof(moert_context) == 128 && sizeof(moert_calls) == 56);
+static_assert(sizeof(moert_wave) == 32 && sizeof(moert_context) == 128 && sizeof(moert_calls) == 64);
+static_assert(sizeof(moert_phase) == 24 && sizeof(moert_chain) == 56);
 static_assert(sizeof(moert_plan_table) == 64 && sizeof(moert_streamed_table) == 16);
 static_assert(sizeof(moert_model_descriptor) == 280);
 #endif

@@ -23,7 +23,14 @@ public:
 
 private:
   LogicalResult emit(Operation *op);
-  void emitLaunch(LaunchOp launch, Value numExperts);
+  void emitLaunch(LaunchOp launch);
+  /// Writes the arguments of a launch to the argument array, from argument `first` on; returns where they begin.
+  Value storeArguments(LaunchOp launch, int64_t first);
+  /// Tiles of a call, or of an expert.
+  Value countTiles(LaunchOp launch);
+  /// Fills phase `phase` of chain `chain` with a launch whose arguments begin at `first`.
+  void storePhase(int64_t chain, int64_t phase, LaunchOp launch, int64_t first);
+  void storeGroups(int64_t chain, Value numGroups);
   LogicalResult emitExperts(ExpertsOp experts);
   /// Calls entry `offset` of the runtime's table; the result is an i32.
   Value call(int64_t offset, ArrayRef<Value> arguments);
@@ -37,9 +44,11 @@ private:
   AddressBuilder address;
   Location loc;
   Block *fail = nullptr;
-  Value context, calls, n, position, arguments;
+  Value context, calls, n, position, arguments, chains;
   llvm::DenseMap<Value, Value> addressOf;
 };
+
+bool isPerExpert(LaunchOp launch) { return cast<TilesAttr>(launch.getTiles()[0]).getPer() == Per::expert; }
 
 } // namespace
 
@@ -84,24 +93,70 @@ Value EntryBuilder::viewAddress(Operation *view) {
       .Default(Value());
 }
 
-void EntryBuilder::emitLaunch(LaunchOp launch, Value numExperts) {
+Value EntryBuilder::storeArguments(LaunchOp launch, int64_t first) {
   for (auto [index, value] : llvm::enumerate(launch.getArgs()))
     if (Value pointer = addressOf.lookup(value))
-      LLVM::StoreOp::create(builder, loc, pointer, address.at(arguments, int64_t(index) * 8));
+      LLVM::StoreOp::create(builder, loc, pointer, address.at(arguments, (first + int64_t(index)) * 8));
+  return address.at(arguments, first * 8);
+}
+
+Value EntryBuilder::countTiles(LaunchOp launch) {
   Value total = address.constant(0);
   for (Attribute attribute : launch.getTiles()) {
     auto tiles = cast<TilesAttr>(attribute);
     Value count = address.constant(tiles.getCount());
-    if (tiles.getPer() != Per::call)
-      count = address.multiply(count, tiles.getPer() == Per::expert ? numExperts : n);
+    if (tiles.getPer() == Per::token || tiles.getPer() == Per::ranked_token)
+      count = address.multiply(count, n);
     total = address.add(total, count);
   }
-  LLVM::LLVMFuncOp thunk = thunks.thunkFor(launch, bool(numExperts));
-  Value pointer = LLVM::AddressOfOp::create(builder, loc, address.pointer(), thunk.getName());
-  check(call(offsetof(moert_calls, launch), {pointer, arguments, total}));
+  return total;
+}
+
+void EntryBuilder::emitLaunch(LaunchOp launch) {
+  Value given = storeArguments(launch, 0), total = countTiles(launch);
+  Value pointer = LLVM::AddressOfOp::create(builder, loc, address.pointer(), thunks.thunkFor(launch, false).getName());
+  check(call(offsetof(moert_calls, launch), {pointer, given, total}));
+}
+
+void EntryBuilder::storePhase(int64_t chain, int64_t phase, LaunchOp launch, int64_t first) {
+  int64_t place = chain * sizeof(moert_chain) + offsetof(moert_chain, phases) + phase * sizeof(moert_phase);
+  auto store = [&](Value value, int64_t field) {
+    LLVM::StoreOp::create(builder, loc, value, address.at(chains, place + field));
+  };
+  bool inExperts = isPerExpert(launch);
+  StringRef name = thunks.thunkFor(launch, inExperts).getName();
+  store(LLVM::AddressOfOp::create(builder, loc, address.pointer(), name), offsetof(moert_phase, kernel));
+  store(storeArguments(launch, first), offsetof(moert_phase, args));
+  store(countTiles(launch), offsetof(moert_phase, num_tiles));
+}
+
+void EntryBuilder::storeGroups(int64_t chain, Value numGroups) {
+  LLVM::StoreOp::create(builder, loc, numGroups,
+                        address.at(chains, chain * sizeof(moert_chain) + offsetof(moert_chain, num_groups)));
 }
 
 LogicalResult EntryBuilder::emitExperts(ExpertsOp experts) {
+  // Chain 0 has the phases of the experts, chain 1 what runs beside them.
+  bool hasBeside = false;
+  int64_t numPhases = 0, numArguments = 0;
+  for (Operation &op : experts.getBody().front()) {
+    auto launch = dyn_cast<LaunchOp>(op);
+    if (!launch)
+      return op.emitOpError("expects a launch; run moe-generate-kernels first");
+    storePhase(isPerExpert(launch) ? 0 : 1, isPerExpert(launch) ? numPhases++ : 0, launch, numArguments);
+    numArguments += launch.getArgs().size();
+    hasBeside |= !isPerExpert(launch);
+  }
+  auto noPhase = address.constant(0);
+  auto clear = [&](int64_t chain, int64_t phase) {
+    LLVM::StoreOp::create(builder, loc, noPhase,
+                          address.at(chains, chain * sizeof(moert_chain) + offsetof(moert_chain, phases) +
+                                                 phase * sizeof(moert_phase) + offsetof(moert_phase, num_tiles)));
+  };
+  for (; numPhases < 2; ++numPhases)
+    clear(0, numPhases);
+  clear(1, 1);
+  storeGroups(1, address.constant(hasBeside));
   auto idsType = cast<MemRefType>(experts.getIds().getType());
   Value layer = address.constant32(experts.getLayer());
   check(call(offsetof(moert_calls, begin_experts),
@@ -119,13 +174,11 @@ LogicalResult EntryBuilder::emitExperts(ExpertsOp experts) {
   Value isError = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt, count, zero);
   LLVM::CondBrOp::create(builder, loc, isError, fail, ValueRange{count}, work, ValueRange{});
   builder.setInsertionPointToEnd(work);
-  Value numExperts = LLVM::SExtOp::create(builder, loc, builder.getI64Type(), count);
-  for (Operation &op : experts.getBody().front()) {
-    auto launch = dyn_cast<LaunchOp>(op);
-    if (!launch || launch.getKernels().size() != 1)
-      return op.emitOpError("expects one kernel in a launch; run moe-generate-kernels first");
-    emitLaunch(launch, numExperts);
-  }
+  storeGroups(0, LLVM::SExtOp::create(builder, loc, builder.getI64Type(), count));
+  check(call(offsetof(moert_calls, launch_chains), {chains, address.constant32(hasBeside ? 2 : 1)}));
+  // What runs beside the experts did so with the first wave.
+  if (hasBeside)
+    storeGroups(1, address.constant(0));
   LLVM::BrOp::create(builder, loc, ValueRange{}, wave);
   builder.setInsertionPointToEnd(done);
   return success();
@@ -147,7 +200,7 @@ LogicalResult EntryBuilder::emit(Operation *op) {
         return success();
       })
       .Case([&](LaunchOp launch) {
-        emitLaunch(launch, Value());
+        emitLaunch(launch);
         return success();
       })
       .Case([&](ExpertsOp experts) { return emitExperts(experts); })
@@ -159,8 +212,13 @@ LogicalResult EntryBuilder::emit(Operation *op) {
 }
 
 LogicalResult EntryBuilder::run() {
+  // A region of experts needs the arguments of its launches at once.
   int64_t maxArguments = 1;
-  function.walk([&](LaunchOp launch) { maxArguments = std::max<int64_t>(maxArguments, launch.getArgs().size()); });
+  for (Operation &op : function.getBody().front()) {
+    int64_t numArguments = 0;
+    op.walk([&](LaunchOp launch) { numArguments += launch.getArgs().size(); });
+    maxArguments = std::max(maxArguments, numArguments);
+  }
   builder.setInsertionPoint(function);
   auto type = LLVM::LLVMFunctionType::get(builder.getI32Type(), {address.pointer()});
   auto entry = LLVM::LLVMFuncOp::create(builder, loc, function.getName(), type);
@@ -172,6 +230,8 @@ LogicalResult EntryBuilder::run() {
   builder.setInsertionPointToEnd(start);
   arguments =
       LLVM::AllocaOp::create(builder, loc, address.pointer(), address.pointer(), address.constant(maxArguments));
+  chains = LLVM::AllocaOp::create(builder, loc, address.pointer(), builder.getI64Type(),
+                                  address.constant(2 * sizeof(moert_chain) / 8));
   calls = address.loadPointer(context, offsetof(moert_context, calls));
   n = address.load64(context, offsetof(moert_context, n));
   position = address.load64(context, offsetof(moert_context, position));

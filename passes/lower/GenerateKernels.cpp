@@ -87,17 +87,20 @@ struct GenerateKernels : moe::impl::GenerateKernelsBase<GenerateKernels> {
     return success();
   }
 
-  /// Joins of one decoded token: launches of @decode and @head with more than one tile for one token.
+  /// Joins of one decoded token: task regions of @decode and @head with more than one tile for one token. A layer's
+  /// experts are one.
   void countJoins(ModuleOp module) {
     int64_t joins = 0;
     for (StringRef entry : {"decode", "head"})
       if (auto function = module.lookupSymbol<func::FuncOp>(entry))
-        function.walk([&](rt::LaunchOp launch) {
+        for (Operation &region : function.getBody().front()) {
           int64_t tiles = 0;
-          for (Attribute attribute : launch.getTiles())
-            tiles += cast<rt::TilesAttr>(attribute).getCount();
+          region.walk([&](rt::LaunchOp launch) {
+            for (Attribute attribute : launch.getTiles())
+              tiles += cast<rt::TilesAttr>(attribute).getCount();
+          });
           joins += tiles > 1;
-        });
+        }
     module->setAttr("rt.joins_per_token", Builder(&getContext()).getI64IntegerAttr(joins));
   }
 };

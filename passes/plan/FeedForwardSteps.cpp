@@ -31,6 +31,24 @@ LogicalResult StepPlanner::planRouter(RouterTopkOp op) {
   return success();
 }
 
+LogicalResult StepPlanner::planBeside(ExpertsOp op, WeightOp weight, SmallVectorImpl<Operation *> &products) {
+  // What stands between two products of a shared expert takes one thread a few microseconds: it comes first.
+  for (Operation *next = op->getNextNode(); next; next = next->getNextNode()) {
+    if (isa<LinearOp, MultiLinearOp>(next)) {
+      WeightOp other = weightOf(next->getOperand(1));
+      if (!other || other.getLayer() != weight.getLayer())
+        break;
+    }
+    bool isReady = isa<GluOp, QuantizeActOp>(next) &&
+                   llvm::all_of(next->getOperands(), [&](Value value) { return viewsOf.contains(value); });
+    if (isReady && failed(plan(next)))
+      return failure();
+  }
+  program->nextStep();
+  products = readyProducts(op, weight);
+  return success();
+}
+
 LogicalResult StepPlanner::planExperts(ExpertsOp op) {
   WeightOp weights[3] = {weightOf(op.getGate()), weightOf(op.getUp()), weightOf(op.getDown())};
   WeightOp gate = weights[0], down = weights[2];
@@ -54,6 +72,9 @@ LogicalResult StepPlanner::planExperts(ExpertsOp op) {
                       : Views{program->makeBuffer({pairs, inner}, builder.getF32Type())};
   Value y = program->makeBuffer({pairs, hidden}, builder.getF32Type());
   Value ids = viewsOf.lookup(op.getIds()).front();
+  SmallVector<Operation *> beside;
+  if (failed(planBeside(op, gate, beside)))
+    return failure();
   program->touch(ids);
   auto experts = rt::ExpertsOp::create(builder, op.getLoc(), program->getContext(), gate.getLayer(), ids);
   {
@@ -61,6 +82,13 @@ LogicalResult StepPlanner::planExperts(ExpertsOp op) {
     Block *body = builder.createBlock(&experts.getBody());
     Value record = body->addArgument(MemRefType::get({recordBytes}, builder.getI8Type()), op.getLoc());
     Value routed = body->addArgument(MemRefType::get({pairs}, builder.getI32Type()), op.getLoc());
+    if (!beside.empty()) {
+      OpBuilder::InsertionGuard parallelGuard(builder);
+      builder.createBlock(&rt::ParallelOp::create(builder, op.getLoc()).getBody());
+      for (Operation *product : beside)
+        if (failed(emitProducts(product)))
+          return failure();
+    }
     SmallVector<Value> ins{record, routed};
     ins.append(x.begin(), x.end());
     if (op.getXUp())
@@ -89,6 +117,7 @@ LogicalResult StepPlanner::planGlu(GluOp op) {
   auto [outs, group] = makeResult(op.getY());
   program->compute(Kind::glu, {viewsOf.lookup(op.getGate()).front(), viewsOf.lookup(op.getUp()).front()}, outs,
                    {set("glu", stringifyGluKind(op.getGlu())), set("group", group)});
+  viewsOf.try_emplace(op.getY());
   return success();
 }
 

@@ -40,6 +40,9 @@ private:
   LogicalResult planAttention(AttentionOp op);
   LogicalResult planRouter(RouterTopkOp op);
   LogicalResult planExperts(ExpertsOp op);
+  /// Plans the steps behind `op` in its layer, that of `weight`, that need no expert, and then finds the products that
+  /// can share the experts' region.
+  LogicalResult planBeside(ExpertsOp op, WeightOp weight, SmallVectorImpl<Operation *> &products);
   LogicalResult planGlu(GluOp op);
   LogicalResult planGate(GateOp op);
   LogicalResult planDeltaStep(DeltaStepOp op);

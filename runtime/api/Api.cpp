@@ -247,7 +247,7 @@ static moert_status statistics(const moert_model *model, moert_statistics *out, 
   out->expert_misses = pages.misses.load();
   out->expert_bytes_read = pages.bytesRead.load();
   out->stall_ns = pages.stallNs.load();
-  out->joins = counters.joins.load();
+  out->joins = model->pool.joins();
   out->tokens_prefilled = counters.tokensPrefilled.load();
   out->tokens_decoded = counters.tokensDecoded.load();
   out->prefill_ns = counters.prefillNs.load();

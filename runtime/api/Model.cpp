@@ -4,6 +4,7 @@
 #include "runtime/api/Model.h"
 
 #include "runtime/api/Features.h"
+#include "runtime/base/Checked.h"
 #include "runtime/base/Status.h"
 
 #include <string.h>
@@ -24,7 +25,9 @@ static moert_model *placeModel(Carver &carver, const moert_model_descriptor &d, 
   storage.pager.slots = carver.take<PageSlot>(numSlots);
   storage.pager.queue = carver.take<int32_t>(numSlots);
   storage.pager.lanes = carver.take<Pager::Lane>(settings.readerLanes);
-  storage.ranges = carver.take<HomeRange>(settings.threads);
+  // The regions of experts have a group for each, and one for what runs beside them.
+  uint64_t numGroups = d.plan.num_expert_records ? d.num_experts + 1ull : 0;
+  storage.tasks = carver.take<TaskSlot>(maxOf(settings.threads, numGroups));
   storage.workers = carver.take<ThreadPool::Worker>(settings.threads);
   storage.tableOffsets = carver.take<uint64_t>(d.num_streamed_tables);
   storage.directoryPiece = carver.take<uint8_t>(kDirectoryPieceBytes);
@@ -86,7 +89,7 @@ static moert_status fillModel(moert_model &model, const moert_open_options &opti
     if (moert_status status = model.pager.startLanes(model.ledger, model.settings.readerLanes, error))
       return status;
   }
-  if (moert_status status = model.pool.start(model.ledger, model.storage.ranges, model.storage.workers,
+  if (moert_status status = model.pool.start(model.ledger, model.storage.tasks, model.storage.workers,
                                              model.settings.threads, model.settings.cpus, error))
     return status;
   bool allFit = model.plan.info.num_slots >= d.plan.num_expert_records;

@@ -20,13 +20,13 @@ namespace moert {
 inline constexpr uint64_t kDirectoryPieceBytes = 48 * 1024;
 
 struct ModelCounters {
-  Atomic<uint64_t> joins, tokensPrefilled, tokensDecoded, tokensReplayed, prefillNs, decodeNs, slides;
+  Atomic<uint64_t> tokensPrefilled, tokensDecoded, tokensReplayed, prefillNs, decodeNs, slides;
 };
 
 /// Pieces of the model's region behind the `moert_model` itself.
 struct ModelStorage {
   Pager::Storage pager;
-  HomeRange *ranges;
+  TaskSlot *tasks;
   ThreadPool::Worker *workers;
   uint64_t *tableOffsets;  /// [num_streamed_tables] of the row records, in the pack
   uint8_t *directoryPiece; /// [kDirectoryPieceBytes]

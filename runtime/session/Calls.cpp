@@ -14,9 +14,12 @@ namespace moert {
 static moert_session &sessionOf(moert_context *context) { return *static_cast<moert_session *>(context->runtime); }
 
 static int32_t launchKernel(moert_context *context, moert_kernel kernel, void *const *args, int64_t numTiles) {
-  moert_model &model = *sessionOf(context).model;
-  if (model.pool.launch(context, kernel, args, numTiles))
-    model.counters.joins.fetchAdd(1);
+  sessionOf(context).model->pool.launch(context, kernel, args, numTiles);
+  return 0;
+}
+
+static int32_t launchChains(moert_context *context, const moert_chain *chains, int32_t numChains) {
+  sessionOf(context).model->pool.launchChains(context, chains, static_cast<uint32_t>(numChains));
   return 0;
 }
 
@@ -84,6 +87,6 @@ static int32_t poll(moert_context *context, int32_t layer) {
 static int32_t prefetch(moert_context *, int32_t, const int32_t *, int32_t) { return 0; }
 
 const moert_calls kCalls = {
-    MOERT_GENERATED_ABI_VERSION, 0, launchKernel, readRows, beginExperts, nextWave, poll, prefetch};
+    MOERT_GENERATED_ABI_VERSION, 0, launchKernel, readRows, beginExperts, nextWave, poll, prefetch, launchChains};
 
 } // namespace moert

@@ -20,9 +20,10 @@ MODELS = {
     # Heads of 256.
     "wide": GraphModel([{"gate": True, "norms": "head"}], heads=2, kv_heads=1, head_dim=256, dim=64, unit_offset=True),
 }
-# A layer joins for QKV with its gate, attention, o, and the two halves of a feed-forward network; a shared expert adds
-# its down, a router of more than 32 experts itself, in whose region the shared expert's gate and up are.
-JOINS = {"gated": (5 + 2) + 5 + 5 + 1, "full": 6 + 7 + 1, "wide": 5 + 1}
+# A layer joins for QKV with its gate, attention, o, and once or twice for the feed-forward network: experts are one
+# region, in which a shared expert's down is; its gate and up are in that of the router, which a router of more than 32
+# experts needs anyway; a dense network has two regions.
+JOINS = {"gated": 5 + 5 + 4 + 1, "full": 5 + 5 + 1, "wide": 5 + 1}
 
 with scratch() as folder:
     for name, quant, kv in (("gated", "f32", "f32"), ("gated", "mixed", "int8"), ("full", "f16", "f16"),

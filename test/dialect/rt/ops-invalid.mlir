@@ -127,7 +127,7 @@ func.func @f(%context: !rt.context, %ids: memref<64x4xi32>) {
 
 // rt.experts (C2)
 func.func @f(%context: !rt.context, %ids: memref<64x4xi32>) {
-  // expected-error @+1 {{expects rt.compute of kinds gate_up and down, or rt.launch, but got rt.poll}}
+  // expected-error @+1 {{expects rt.compute of kinds gate_up and down, rt.parallel, or rt.launch, but got rt.poll}}
   rt.experts %context layer(0) ids(%ids : memref<64x4xi32>) {
   ^bb0(%record : memref<65536xi8>, %pairs : memref<256xi32>):
     rt.poll %context layer(0)
