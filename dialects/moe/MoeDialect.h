@@ -29,6 +29,11 @@ namespace mlir::moe {
 /// The method of a `#moe.recipe` that stores the codes of the source.
 inline constexpr llvm::StringLiteral kVerbatim = "verbatim";
 
+/// The head that an embedding is tied to: it has the same source. Null for other weights and untied models.
+WeightOp tiedHeadOf(WeightOp embedding);
+/// Whether the head of a tied model serves as its embedding too: both have one encoding and are made in the same way.
+bool isHeadEmbedding(WeightOp embedding);
+
 /// The weight encoding of a tensor type, or null for plain f32.
 QuantAttr getQuant(Type type);
 /// The activation encoding of a tensor type, or null.

@@ -28,6 +28,21 @@ QuantAttr WeightOp::getQuant() { return moe::getQuant(getType()); }
 
 bool WeightOp::isVerbatim() { return getRecipe() && getRecipe()->getMethod() == kVerbatim; }
 
+WeightOp moe::tiedHeadOf(WeightOp embedding) {
+  if (embedding.getRole() != Role::embedding)
+    return {};
+  for (WeightOp other : embedding->getParentOfType<ModuleOp>().getOps<WeightOp>())
+    if (other.getRole() == Role::head && other.getSource() == embedding.getSource() &&
+        other.getTensorType().getShape() == embedding.getTensorType().getShape())
+      return other;
+  return {};
+}
+
+bool moe::isHeadEmbedding(WeightOp embedding) {
+  WeightOp head = tiedHeadOf(embedding);
+  return head && head.getType() == embedding.getType() && head.getRecipe() == embedding.getRecipe();
+}
+
 LogicalResult WeightOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   // (C1)

@@ -52,6 +52,14 @@ LogicalResult KvWindowOp::verify() {
   return success();
 }
 
+LogicalResult TokensOp::verify() {
+  // (C1)
+  MemRefType type = getView().getType();
+  if (type.getRank() != 1 || !type.getElementType().isInteger(32))
+    return emitOpError("expects a one-dimensional view of i32, but got ") << type;
+  return success();
+}
+
 LogicalResult ReadRowsOp::verify() {
   // (C1)
   if (!isBytes(getDestination().getType()))
@@ -78,6 +86,8 @@ static KindNeeds needsOf(Kind kind) {
   switch (kind) {
   case Kind::embed:
     return {1, 1, {"columns", "row_bytes", "encoding"}};
+  case Kind::gather:
+    return {2, 1, {"rows", "columns", "encoding"}};
   case Kind::norm:
     return {2, 1, {"eps", "unit_offset", "group", "emit_float"}};
   case Kind::quantize:

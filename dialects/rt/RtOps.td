@@ -73,6 +73,20 @@ def Rt_KvWindowOp : Rt_Op<"kv_window", [Pure]> {
   let assemblyFormat = "$ctx attr-dict `:` type($view)";
 }
 
+def Rt_TokensOp : Rt_Op<"tokens", [Pure]> {
+  let summary = "a view of the ids of the call's tokens";
+  let description = [{
+    Ids of the tokens that the call computes, each below the size of the vocabulary: `tokens` of the context.
+
+    - (C1) the view is one-dimensional and of i32
+
+    Example: `%tokens = rt.tokens %context : memref<64xi32>`
+  }];
+  let arguments = (ins Rt_ContextType:$ctx);
+  let results = (outs Rt_View:$view);
+  let assemblyFormat = "$ctx attr-dict `:` type($view)";
+}
+
 def Rt_StateOp : Rt_Op<"state", [Pure]> {
   let summary = "a view of the session's recurrent state for one layer";
   let description = [{
@@ -123,6 +137,7 @@ def Rt_ComputeOp : Rt_Op<"compute", [AttrSizedOperandSegments]> {
     | kind | ins | outs | spec |
     |---|---|---|---|
     | embed | rows | x | columns, row_bytes, encoding |
+    | gather | weight, tokens | x | rows, columns, encoding |
     | norm | x, weight | [y] [codes, scales, sums] | eps, unit_offset, group, emit_float |
     | quantize | x | codes, scales, sums | group |
     | linear | weight, x or (codes, scales, sums), [bias], [residual] | y | rows, columns, encoding, bias, residual |

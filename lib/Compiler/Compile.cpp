@@ -260,6 +260,11 @@ static llvm::Error checkRoom(llvm::StringRef path, uint64_t neededBytes) {
 }
 
 llvm::Expected<Digest128> Compiler::writePackOf(Build &build, PackPlanOfModule &pack, const std::string &path) {
+  for (auto weight : build.module->getOps<moe::WeightOp>())
+    if (moe::tiedHeadOf(weight) && !moe::isHeadEmbedding(weight))
+      say("note", "'" + weight.getLabel() +
+                      "' is stored twice: the embedding has another encoding than the head, to which "
+                      "it is tied");
   say("pack", path + ", " + formatSize(pack.plan.header().total_bytes));
   if (llvm::Error error = checkRoom(path, pack.plan.header().total_bytes))
     return std::move(error);

@@ -120,6 +120,8 @@ llvm::Error Estimator::addWeights(ModuleOp module) {
     RankedTensorType type = weight.getTensorType();
     uint64_t pieces = type.getRank() == 3 ? type.getDimSize(0) : 1, bytes = stored->bytes * pieces;
     llvm::StringRef placement = "resident";
+    if (moe::isHeadEmbedding(weight))
+      continue; // the head, which is there already
     if (isa_and_present<rt::StreamedPlaceAttr>(weight.getPlacementAttr())) {
       placement = "streamed";
       bytes = stored->rows * (stored->rowBytes + kRowChecksumBytes);
@@ -138,11 +140,10 @@ llvm::Error Estimator::addWeights(ModuleOp module) {
   for (auto [layer, bytes] : expertBytes)
     traffic.expertBytes = std::max(traffic.expertBytes, bytes);
   traffic.usesPerToken = expertBytes.size() * topK;
-  // A tied head is the embedding's table once more.
-  auto embedding = module.lookupSymbol<moe::WeightOp>("embed"),
-       head = module.lookupSymbol<moe::WeightOp>("output_head");
-  if (embedding && head && embedding.getSource() == head.getSource())
-    result.weights -= head.getTensorType().getNumElements();
+  // A tied embedding with a precision of its own is the head's table once more.
+  for (auto weight : module.getOps<moe::WeightOp>())
+    if (moe::tiedHeadOf(weight) && !moe::isHeadEmbedding(weight))
+      result.weights -= weight.getTensorType().getNumElements();
   return llvm::Error::success();
 }
 

@@ -127,6 +127,14 @@ llvm::Error PackPlanner::addWeight(moe::WeightOp weight) {
   if (failed(stored))
     return fault("'" + weight.getSymName() + "' cannot be stored; see the message before");
   Attribute placement = weight.getPlacementAttr();
+  // The embedding of a tied model is read where the head lies.
+  if (weight.getRole() == moe::Role::embedding && isa_and_present<rt::ResidentPlaceAttr>(placement)) {
+    if (!moe::isHeadEmbedding(weight) || moe::tiedHeadOf(weight).getPlacementAttr() != placement)
+      return fault("'" + weight.getSymName() +
+                   "' has a resident placement, expects the one of a head with its source "
+                   "and encoding");
+    return llvm::Error::success();
+  }
   if (isa_and_present<rt::PagedPlaceAttr>(placement)) {
     unsigned slot = weight.getRole() == moe::Role::expert_gate ? 0 : weight.getRole() == moe::Role::expert_up ? 1 : 2;
     experts[weight.getLayer()][slot] = weight;

@@ -53,6 +53,8 @@ static PrecisionTotals sumPrecision(ModuleOp module) {
       sum.layers.push_back(layer);
     sum.values += type.getNumElements();
     sum.bits += bits;
+    if (moe::isHeadEmbedding(weight))
+      continue; // counted with the head
     totals.values += type.getNumElements();
     totals.bits += bits;
   }

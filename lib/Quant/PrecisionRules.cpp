@@ -212,11 +212,14 @@ llvm::Error applyRules(llvm::ArrayRef<WeightFacts> weights, llvm::ArrayRef<Preci
   int64_t numLayers = 0;
   for (const WeightFacts &weight : weights)
     numLayers = std::max(numLayers, weight.layer + 1);
+  const WeightFacts *tied = llvm::find_if(weights, [](const WeightFacts &weight) { return weight.isTied; });
+  const WeightFacts *head = llvm::find_if(weights, [](const WeightFacts &weight) { return weight.role == "head"; });
+  bool follows = tied != weights.end() && head != weights.end();
   for (const PrecisionRule &rule : rules) {
     auto matcher = Matcher::create(rule, numLayers);
     if (!matcher)
       return matcher.takeError();
-    bool isUsed = false;
+    bool isUsed = false, hasTied = false, hasHead = false;
     const WeightFacts *fixed = nullptr;
     for (auto [weight, encoding] : llvm::zip_equal(weights, encodings)) {
       auto matches = matcher->matches(weight);
@@ -229,15 +232,20 @@ llvm::Error applyRules(llvm::ArrayRef<WeightFacts> weights, llvm::ArrayRef<Preci
         continue;
       }
       isUsed = true;
+      hasTied |= &weight == tied;
+      hasHead |= &weight == head;
       if (llvm::Error error = matcher->apply(weight, encoding))
         return error;
     }
+    follows &= !hasTied || hasHead;
     if (!isUsed && fixed)
       return matcher->complain("selects only '" + fixed->name +
                                "' and the like, which stay f32: " + fixed->reasonForF32());
     if (!isUsed)
       return matcher->complain("matches no tensor of the model");
   }
+  if (follows)
+    encodings[tied - weights.begin()] = encodings[head - weights.begin()];
   return llvm::Error::success();
 }
 

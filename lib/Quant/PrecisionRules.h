@@ -25,6 +25,7 @@ struct WeightFacts {
   int64_t columns = 0;
   bool isVector = false; ///< vectors stay f32
   std::string source{};  ///< type in the checkpoint: "bf16", "q4_1"
+  bool isTied = false;   ///< an embedding that has the values of the head
 
   /// Why the weight stays f32 under every rule; empty if it can be encoded.
   std::string reasonForF32() const;
@@ -68,7 +69,8 @@ llvm::ArrayRef<llvm::StringRef> roleNames();
 /// Says whether a rule can be followed by some model: its roles, numbers, pattern and encoding. Errors name the rule.
 llvm::Error checkRule(const PrecisionRule &rule);
 
-/// Changes `encodings` (one for each weight) by `rules`, in order.
+/// Changes `encodings` (one for each weight) by `rules`, in order. A tied embedding gets what the head gets, unless a
+/// rule selects it without the head.
 ///
 /// Errors name the rule: an unknown role or encoding, a layer out of range, a tensor's group that does not divide its
 /// columns, experts that are not all of a layer, only weights that stay f32, no weight at all.

@@ -63,7 +63,8 @@ Ladder makeLadder(llvm::ArrayRef<WeightFacts> weights, int64_t group) {
     llvm::SmallVector<llvm::StringRef> roles, present;
     kind.split(roles, ',');
     llvm::copy_if(roles, std::back_inserter(present), [&](llvm::StringRef role) {
-      return llvm::any_of(weights, [&](const WeightFacts &weight) { return role == weight.role; });
+      // A tied embedding goes with the head.
+      return llvm::any_of(weights, [&](const WeightFacts &weight) { return role == weight.role && !weight.isTied; });
     });
     if (!present.empty())
       ladder.kinds.push_back(llvm::join(present, ","));

@@ -89,6 +89,7 @@ Value EntryBuilder::viewAddress(Operation *view) {
       .Case([&](StateOp op) {
         return address.at(field(offsetof(moert_context, state)), address.constant(op.getOffset()));
       })
+      .Case([&](TokensOp) { return field(offsetof(moert_context, tokens)); })
       .Case([&](KvWindowOp) { return address.at(context, offsetof(moert_context, kv_window)); })
       .Default(Value());
 }
@@ -186,7 +187,7 @@ LogicalResult EntryBuilder::emitExperts(ExpertsOp experts) {
 
 LogicalResult EntryBuilder::emit(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<ArenaOp, ResidentOp, KvOp, StateOp, KvWindowOp>([&](auto view) {
+      .Case<ArenaOp, ResidentOp, KvOp, StateOp, KvWindowOp, TokensOp>([&](auto view) {
         addressOf[view.getView()] = viewAddress(view);
         return success();
       })

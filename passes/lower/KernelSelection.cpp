@@ -181,6 +181,11 @@ FailureOr<TilesAttr> KernelCache::generate(ComputeOp step, StringRef name) {
                 moec::EmbedSpec{rowsOf(step.getOuts()[0]), spec.integer("columns"), spec.integer("row_bytes"),
                                 encodingOf(spec)},
                 perToken(1));
+  case Kind::gather:
+    return make(
+        moec::buildGather,
+        moec::GatherSpec{rowsOf(step.getOuts()[0]), spec.integer("rows"), spec.integer("columns"), encodingOf(spec)},
+        perToken(1));
   case Kind::norm:
     return make(moec::buildNorm,
                 moec::NormSpec{rowsOf(step.getIns()[0]), columns(step.getIns()[0]), spec.real("eps"),

@@ -59,6 +59,8 @@ void StepPlanner::pollAtLayer(Operation *op) {
 
 LogicalResult StepPlanner::planEmbed(EmbedOp op) {
   WeightOp table = weightOf(op.getTable());
+  if (table && isa_and_present<rt::ResidentPlaceAttr>(table.getPlacementAttr()))
+    return planGather(op, table);
   auto place = table ? dyn_cast_if_present<rt::StreamedPlaceAttr>(table.getPlacementAttr()) : rt::StreamedPlaceAttr();
   if (!place)
     return op.emitOpError("expects a table with a streamed placement; run moe-place-weights first");
@@ -69,6 +71,19 @@ LogicalResult StepPlanner::planEmbed(EmbedOp op) {
   program->compute(Kind::embed, {rows}, {x},
                    {set("columns", columns), set("row_bytes", place.getRowBytes()),
                     set("encoding", moec::nameOf(storedEncodingOf(table.getTensorType())))});
+  viewsOf[op.getY()] = {x};
+  return success();
+}
+
+LogicalResult StepPlanner::planGather(EmbedOp op, WeightOp table) {
+  FailureOr<Value> weight = weightView(op, op.getTable());
+  if (failed(weight))
+    return failure();
+  RankedTensorType type = table.getTensorType();
+  Value x = program->makeFixed({tokens, type.getDimSize(1)}, builder.getF32Type(), arena.hiddenOffset, false);
+  program->compute(Kind::gather, {*weight, program->makeTokens(tokens)}, {x},
+                   {set("rows", type.getDimSize(0)), set("columns", type.getDimSize(1)),
+                    set("encoding", moec::nameOf(storedEncodingOf(type)))});
   viewsOf[op.getY()] = {x};
   return success();
 }

@@ -11,7 +11,7 @@ def PlaceWeights : Pass<"moe-place-weights", "::mlir::ModuleOp"> {
   let description = [{
     *Before*: L2. *After*: every `moe.weight` has a `placement`; `rt.pack` on the module has the sizes and the tables that
     are made at compile time (rotary cosines and sines). Expert weights go to one record an expert, the embedding to a
-    streamed table, all else is resident. *Assumes*: verified L2 and `moe.target`. *Refuses*: encodings without a layout.
+    streamed table, all else is resident. The embedding of a tied model has the place of the head, unless it has another encoding. *Assumes*: verified L2 and `moe.target`. *Refuses*: encodings without a layout.
     *Source*: docs/pack-format.md.
 
     Example: `moe-opt --moe-place-weights model.fuse.mlir`

@@ -56,7 +56,9 @@ struct PlaceWeights : moe::impl::PlaceWeightsBase<PlaceWeights> {
         return signalPassFailure();
       Attribute placement;
       std::optional<int64_t> offset = 0;
-      if (weight.getRole() == Role::embedding) {
+      if (isHeadEmbedding(weight)) {
+        continue; // below, when the head has its place
+      } else if (weight.getRole() == Role::embedding) {
         placement = rt::StreamedPlaceAttr::get(&getContext(), numTables++, stored->rowBytes);
       } else if (isExpert(weight.getRole())) {
         int64_t layer = weight.getLayer();
@@ -74,6 +76,9 @@ struct PlaceWeights : moe::impl::PlaceWeightsBase<PlaceWeights> {
       }
       weight.setPlacementAttr(placement);
     }
+    for (WeightOp weight : module.getOps<WeightOp>())
+      if (isHeadEmbedding(weight))
+        weight.setPlacementAttr(tiedHeadOf(weight).getPlacementAttr());
     for (auto &[layer, cursor] : records)
       recordBytes = std::max(recordBytes, cursor.end(MOEPACK_PAGE_BYTES));
     SmallVector<NamedAttribute> pack;

@@ -44,6 +44,12 @@ Value ProgramBuilder::makeKvWindow() {
   return KvWindowOp::create(builder, loc, MemRefType::get({4}, builder.getI32Type()), context);
 }
 
+Value ProgramBuilder::makeTokens(int64_t count) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(context.getParentBlock());
+  return TokensOp::create(builder, loc, MemRefType::get({count}, builder.getI32Type()), context);
+}
+
 Value ProgramBuilder::makeState(ArrayRef<int64_t> shape, int64_t offset) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(context.getParentBlock());

@@ -33,6 +33,8 @@ public:
   /// The KV region, `offset` bytes in.
   Value makeKv(int64_t sizeBytes, int64_t offset);
   Value makeKvWindow();
+  /// The ids of up to `count` tokens.
+  Value makeTokens(int64_t count);
   /// The recurrent state of a layer, `offset` bytes into the live state.
   Value makeState(ArrayRef<int64_t> shape, int64_t offset);
 

@@ -32,6 +32,8 @@ public:
 private:
   LogicalResult plan(Operation *op);
   LogicalResult planEmbed(EmbedOp op);
+  /// An embedding that is a resident matrix: the head of a tied model.
+  LogicalResult planGather(EmbedOp op, WeightOp table);
   LogicalResult planNorm(Operation *op, Value x, Value w, APFloat eps, bool unitOffset, Value y, Value q);
   LogicalResult planQuantize(QuantizeActOp op);
   LogicalResult planLinear(LinearOp op);

@@ -14,7 +14,7 @@ def AssignPrecision : Pass<"moe-assign-precision", "::mlir::ModuleOp"> {
     `int6` and `int4` encode embedding, head and all linear weights, `int8m` and `int4m` with a minimum beside each scale;
     `mixed` gives embedding, head, V and O int8 and all others int4; `source` keeps what the checkpoint has. A weight of a
     block type in the encoding of its own codes has the recipe `verbatim`, others `round_to_nearest`. Then the rules of the module attribute
-    `moe.precision`, in order, a later one wins; each selects weights by `roles`, `layers`, `tensor` and `experts`. Vectors
+    `moe.precision`, in order, a later one wins (the embedding of a tied model gets what the head gets, unless a rule selects it alone); each selects weights by `roles`, `layers`, `tensor` and `experts`. Vectors
     and the router stay f32. With the group `auto` groups have 32 columns, and rows that 32 does not divide become f16.
     *Assumes*: verified L1. *Refuses*: unknown presets, groups, roles and encodings, fewer than 4 bits, a group that does
     not divide a weight's columns (by name), a rule that selects nothing or only some experts of a layer (by its number).

@@ -32,6 +32,7 @@ std::vector<moec::WeightFacts> moe::factsOf(ModuleOp module) {
     facts.layer = static_cast<int64_t>(weight.getLayer());
     facts.columns = type.getShape().back();
     facts.isVector = type.getRank() == 1;
+    facts.isTied = bool(tiedHeadOf(weight));
     if (type.getRank() == 3)
       for (int64_t piece = 0; piece < type.getDimSize(0); ++piece)
         facts.pieces.push_back(weight.getLabel(piece));

@@ -31,6 +31,16 @@ struct EmbedSpec {
   float multiplier = 1.0f;
 };
 
+/// Rows tokens[i] of a resident matrix in the layout of the ISA's family become activations, by the formula of
+/// EmbedSpec. Memrefs: weight i8 [bytes of the layout], tokens i32 [maxTokens] (each below `rows`), out f32
+/// [maxTokens][columns]. Tile: one token. Main source: lib/Pack/Layout.h.
+struct GatherSpec {
+  int64_t maxTokens = 0;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  Encoding encoding;
+};
+
 /// s = 1 / sqrt(Σx²/columns + eps), y = (x * s) * w, or (x * s) * (w + 1) with unitOffset; Σ by N2, each partial by
 /// fma. Memrefs, in order: x f32 [maxTokens][columns], w f32 [columns], y f32 [maxTokens][columns] if storesFloat, and
 /// if group > 0 codes i8 [maxTokens][columns], scales f32 [maxTokens][columns/group], sums i32
@@ -139,6 +149,7 @@ struct GateSpec {
 
 /// Each check says whether a generator takes the spec; a generator is only called with one that passed.
 llvm::Error check(const EmbedSpec &spec);
+llvm::Error check(const GatherSpec &spec);
 llvm::Error check(const NormSpec &spec);
 llvm::Error check(const QuantizeSpec &spec);
 llvm::Error checkKvLayout(const KvLayout &kv, int64_t heads);
@@ -151,6 +162,8 @@ llvm::Error check(const GateSpec &spec);
 
 mlir::func::FuncOp buildEmbed(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
                               const EmbedSpec &spec);
+mlir::func::FuncOp buildGather(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
+                               const GatherSpec &spec);
 mlir::func::FuncOp buildNorm(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name, const NormSpec &spec);
 mlir::func::FuncOp buildQuantize(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
                                  const QuantizeSpec &spec);

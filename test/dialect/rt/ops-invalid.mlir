@@ -56,6 +56,15 @@ func.func @f(%context: !rt.context) {
 
 // -----
 
+// rt.tokens (C1)
+func.func @f(%context: !rt.context) {
+  // expected-error @+1 {{expects a one-dimensional view of i32, but got 'memref<4x4xi32>'}}
+  %x = rt.tokens %context : memref<4x4xi32>
+  return
+}
+
+// -----
+
 // rt.kv_window (C1)
 func.func @f(%context: !rt.context) {
   // expected-error @+1 {{expects a view memref<4xi32>, but got 'memref<3xi32>'}}

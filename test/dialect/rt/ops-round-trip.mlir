@@ -21,6 +21,8 @@ func.func @views(%context: !rt.context) {
   %s = rt.state %context[6144] : memref<4x16x16xf32>
   // CHECK: rt.kv_window %{{.*}} : memref<4xi32>
   %window = rt.kv_window %context : memref<4xi32>
+  // CHECK: rt.tokens %{{.*}} : memref<64xi32>
+  %tokens = rt.tokens %context : memref<64xi32>
   // CHECK: rt.poll %{{.*}} layer(3)
   rt.poll %context layer(3)
   return

@@ -53,6 +53,27 @@ llvm::Expected<uint64_t> bitsUnder(llvm::ArrayRef<PrecisionRule> rules) {
   return static_cast<uint64_t>(bits);
 }
 
+TEST(TiedEmbedding, FollowsTheHeadUnlessItIsNamedAlone) {
+  auto both = [](std::vector<std::pair<const char *, const char *>> rules) {
+    std::vector<WeightFacts> weights{weightOf("embed", "embedding", -1, 256), weightOf("q", "attention_q", 0, 256),
+                                     weightOf("embed", "head", -1, 256)};
+    weights[0].isTied = true;
+    auto encodings = llvm::cantFail(presetEncodings(weights, "int4", "auto"));
+    std::vector<PrecisionRule> list;
+    for (auto [roles, encoding] : rules) {
+      list.emplace_back().roles = roles;
+      list.back().encoding = encoding;
+    }
+    llvm::cantFail(applyRules(weights, list, encodings));
+    return nameOf(encodings[0]) + " " + nameOf(encodings[2]);
+  };
+  EXPECT_EQ(both({}), "i4/32 i4/32");
+  EXPECT_EQ(both({{"head", "i8/64"}}), "i8/64 i8/64");
+  EXPECT_EQ(both({{"embedding,head", "f16"}}), "f16 f16");
+  EXPECT_EQ(both({{"embedding", "i8/32"}}), "i8/32 i4/32");
+  EXPECT_EQ(both({{"embedding", "i8/32"}, {"head", "f16"}}), "i8/32 f16");
+}
+
 TEST(NumberSet, ReadsNumbersAndRanges) {
   auto set = llvm::cantFail(NumberSet::parse("0-3, 7"));
   EXPECT_TRUE(set.contains(0) && set.contains(3) && set.contains(7));
