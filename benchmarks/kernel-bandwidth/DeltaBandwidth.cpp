@@ -6,10 +6,6 @@
 #include "benchmarks/kernel-bandwidth/Measure.h"
 #include "passes/lower/kernels/DeltaKernels.h"
 
-#include "llvm/Support/FormatVariadic.h"
-
-#include <vector>
-
 using namespace moec;
 
 namespace {
@@ -62,22 +58,22 @@ int main(int argc, char **argv) {
   for (int64_t i = 0; i < kLayers * kState; ++i)
     states[i] = 1e-3f;
   Layer l(kTokens);
-  double loop = secondsOf([&] { scaleAll(states, kLayers * kState); });
-  double token = secondsOf([&] {
-    for (int64_t layer = 0; layer < kLayers; ++layer)
-      step(l.q.data(), l.k.data(), l.v.data(), l.z.data(), l.a.data(), l.b.data(), l.keyConv.data(), l.keyConv.data(),
-           l.valueConv.data(), l.log.data(), l.bias.data(), l.norm.data(), l.v.data(), l.keyState.data(),
-           l.keyState.data(), l.valueState.data(), states + layer * kState, 1, 0, 0, kKeyHeads);
-  });
-  double chunk = secondsOf([&] {
-    rule(l.q.data(), l.k.data(), l.v.data(), l.a.data(), l.b.data(), l.log.data(), l.bias.data(), l.v.data(), states,
-         kTokens, 0, 0, kValueHeads * numDeltaStrips(many, isa));
-  });
-  llvm::outs() << llvm::formatv("delta_step, one token: {0:f1} us a layer, {1:f1} GB/s of state read and written, loop "
-                                "{2:f1} GB/s, ratio {3:f2}\n",
-                                token / kLayers * 1e6, 2 * bytes / token * 1e-9, 2 * bytes / loop * 1e-9, loop / token);
-  llvm::outs() << llvm::formatv("delta_rule, {0} tokens: {1:f1} us a token and layer, {2:f1} Gflop/s\n", kTokens,
-                                chunk / kTokens * 1e6, 7.0 * kState * kTokens / chunk * 1e-9);
+  std::vector<double> seconds = secondsOf(
+      {[&] { scaleAll(states, kLayers * kState); },
+       [&] {
+         for (int64_t layer = 0; layer < kLayers; ++layer)
+           step(l.q.data(), l.k.data(), l.v.data(), l.z.data(), l.a.data(), l.b.data(), l.keyConv.data(),
+                l.keyConv.data(), l.valueConv.data(), l.log.data(), l.bias.data(), l.norm.data(), l.v.data(),
+                l.keyState.data(), l.keyState.data(), l.valueState.data(), states + layer * kState, 1, 0, 0, kKeyHeads);
+       },
+       [&] {
+         rule(l.q.data(), l.k.data(), l.v.data(), l.a.data(), l.b.data(), l.log.data(), l.bias.data(), l.v.data(),
+              states, kTokens, 0, 0, kValueHeads * numDeltaStrips(many, isa));
+       }});
+  // States are read and written.
+  printRow("delta_step", isa, 1, 2 * bytes / seconds[1] * 1e-9, "GB/s", 2 * bytes / seconds[0] * 1e-9, bytes);
+  printRow("delta_rule", isa, kTokens, 7.0 * kState * kTokens / seconds[2] * 1e-9, "Gflop/s", 0,
+           kState * sizeof(float));
   std::free(states);
   return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What the measurements of kernels share: the best of nine runs, and a kernel that is compiled and loaded.
-/// Main source: docs/benchmarks.md.
+/// What the measurements of kernels share: medians of nine runs in turns, rows of results, and a kernel that is
+/// compiled and loaded. Main source: docs/benchmarks.md.
 #ifndef BENCHMARKS_KERNEL_BANDWIDTH_MEASURE_H
 #define BENCHMARKS_KERNEL_BANDWIDTH_MEASURE_H
 
@@ -10,12 +10,17 @@
 #include "passes/lower/kernels/KernelBuilder.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <functional>
+#include <string>
+#include <vector>
 
 namespace moec {
 
@@ -24,14 +29,33 @@ inline Isa isaOf(int argc, char **argv) {
   return argc < 2 || std::strcmp(argv[1], "avx2") != 0 ? Isa::Avx512Vnni : Isa::Avx2;
 }
 
-inline double secondsOf(llvm::function_ref<void()> work) {
-  double best = 1e9;
-  for (int i = 0; i < 9; ++i) {
-    auto start = std::chrono::steady_clock::now();
-    work();
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+/// Median seconds of each piece of work over nine rounds in turns, after one that is not counted.
+inline std::vector<double> secondsOf(std::vector<std::function<void()>> works) {
+  constexpr size_t kRounds = 9;
+  std::vector<std::vector<double>> times(works.size());
+  for (size_t round = 0; round <= kRounds; ++round)
+    for (size_t i = 0; i < works.size(); ++i) {
+      auto start = std::chrono::steady_clock::now();
+      works[i]();
+      if (round != 0)
+        times[i].push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    }
+  std::vector<double> medians;
+  for (std::vector<double> &all : times) {
+    std::sort(all.begin(), all.end());
+    medians.push_back(all[kRounds / 2]);
   }
-  return best;
+  return medians;
+}
+
+/// One line of JSON: what was measured, its figure, and that over the figure of a loop that does nothing else.
+inline void printRow(const std::string &kernel, Isa isa, int64_t tokens, double figure, const char *unit, double loop,
+                     size_t bytes) {
+  llvm::outs() << llvm::formatv("{{\"kernel\": \"{0}\", \"isa\": \"{1}\", \"tokens\": {2}, \"figure\": {3:f3}, "
+                                "\"unit\": \"{4}\", \"loop\": {5:f3}, \"ratio\": {6:f3}, \"bytes\": {7}}\n",
+                                kernel, isa == Isa::Avx2 ? "avx2" : "avx512vnni", tokens, figure, unit, loop,
+                                loop > 0 ? figure / loop : 0.0, bytes);
+  llvm::outs().flush();
 }
 
 /// The function `kernel` that `build` adds to a module, in this process. The library stays open.
