@@ -177,7 +177,9 @@ def Moe_AttentionOp : Moe_Op<"attention", [Pure, AllTypesMatch<["cache", "update
     The tokens' keys and values are already in the cache. Query head h attends with KV head h / (heads / kv_heads) to the
     positions 0 … position + t, or to those of them that the cache's window shows: o = softmax(scale · q kᵀ) v, in blocks
     of 64 positions with online softmax, in spans of 512 positions merged in ascending order (rule N6). With `i4` keys q
-    is transformed like them. The cache is passed on because it is linear.
+    is transformed like them. With `i8` and `i4` both products are sums of integers (rule N5): q has codes -127 … 127
+    by its largest magnitude, for each head; in each block the softmax weights times the scales of their values have
+    codes 0 … 127 by the largest of them. The cache is passed on because it is linear.
     Source: Ainslie et al., "GQA", 2023; Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018.
 
     - (C1) kv_heads divides heads; q is [T, heads · qk_dim] and o is [T, heads · v_dim]

@@ -98,7 +98,9 @@ static KindNeeds needsOf(Kind kind) {
     return {
         6, 1, {"heads", "kv_heads", "qk_dim", "v_dim", "dim", "eps", "norms", "unit_offset", "elem", "block_bytes"}};
   case Kind::attention:
-    return {3, 1, {"heads", "kv_heads", "qk_dim", "v_dim", "scale", "elem", "block_bytes"}};
+    return {3, 1, {"heads", "kv_heads", "qk_dim", "v_dim", "scale", "elem", "block_bytes", "splits"}};
+  case Kind::merge_spans:
+    return {3, 1, {"heads", "v_dim", "elem"}};
   case Kind::route:
     return {1, 2, {"experts", "k", "score", "renormalize", "renorm_eps", "factor"}};
   case Kind::gate_up:

@@ -142,7 +142,8 @@ def Rt_ComputeOp : Rt_Op<"compute", [AttrSizedOperandSegments]> {
     | quantize | x | codes, scales, sums | group |
     | linear | weight, x or (codes, scales, sums), [bias], [residual] | y | rows, columns, encoding, bias, residual |
     | rope_append | q, k, v, [q_norm, k_norm], cos, sin, window | kv | heads, kv_heads, qk_dim, v_dim, dim, eps, norms, unit_offset, elem, block_bytes |
-    | attention | q, kv, window | o | heads, kv_heads, qk_dim, v_dim, scale, elem, block_bytes |
+    | attention | q, kv, window | o, or with splits sums, stats | heads, kv_heads, qk_dim, v_dim, scale, elem, block_bytes, splits |
+    | merge_spans | sums, stats, window | o | heads, v_dim, elem |
     | route | logits | ids, weights | experts, k, score, renormalize, renorm_eps, factor |
     | gate_up | record, pairs, x or (codes, scales, sums), [the same for up] | h or (codes, scales, sums) | inner, hidden, encoding, up_encoding, down_group, gate_offset, up_offset, top_k |
     | down | record, pairs, h or (codes, scales, sums) | y | inner, hidden, encoding, down_offset, top_k |
@@ -157,7 +158,8 @@ def Rt_ComputeOp : Rt_Op<"compute", [AttrSizedOperandSegments]> {
     An encoding is `f32`, `f16`, `i8/G`, `i6/G`, `i4/G`, `i8m/G` or `i4m/G`; `encoding` of gate_up is that of gate;
     `down_group` is 0 where `down` is no integer. Up has activations of its own where it reads another form than gate.
     With a `group` above 0 a step quantizes its result in that group. States are read and replaced; delta_step leaves
-    the convolved q, k and v, and o in place of v, in its ins.
+    the convolved q, k and v, and o in place of v, in its ins. With `splits` above 0 an attention of one token leaves o,
+    m and l of each span of 512 positions; merge_spans overwrites the first of the sums.
 
     - (C1) the spec has every key of its kind
     - (C2) there are at least as many operands as the kind needs

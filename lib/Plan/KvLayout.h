@@ -30,10 +30,12 @@ inline constexpr int64_t kKvLargestDim = 1024;
 /// Values that one Hadamard transform of an i4 cache mixes: the largest power of two that divides the head.
 inline int64_t kvRotationBlock(int64_t headDim) { return headDim & -headDim; }
 
-/// Where a layer lies in the KV region: block b starts at b * blockBytes, in it the layer at layerOffset: K codes
-/// [kvHeads][keyDim][64], K scales [kvHeads][64], V codes [kvHeads][64][valueDim], V scales [kvHeads][groups][64].
-/// i4: a byte of K holds columns 2i (low) and 2i + 1 (high) of one position; of V, within each group of n columns,
-/// columns i (low) and i + n/2 (high). So no byte holds two positions, which two threads may write.
+/// Where a layer lies in the KV region: block b starts at b * blockBytes, in it the layer at layerOffset: K, K scales
+/// [kvHeads][64], V, V scales [kvHeads][groups][64]. Floats: K [kvHeads][keyDim][64], V [kvHeads][64][valueDim].
+/// Integers in words for dot products of four codes. i8: K [kvHeads][keyDim/4][64][4 columns], V [kvHeads][64/4]
+/// [valueDim][4 positions]. i4: K [kvHeads][keyDim/8][64][4], byte j with columns 8i + j (low) and 8i + 4 + j (high);
+/// V [kvHeads][64/4][valueDim/2][4 positions], within each group of n columns a byte with columns i (low) and i + n/2
+/// (high). No byte holds two positions, which two threads may write.
 struct KvLayout {
   int64_t kvHeads = 0;
   int64_t keyDim = 0;
@@ -53,6 +55,10 @@ struct KvLayout {
   int64_t scaleBytes() const { return element == KvElement::i8 ? 4 : isPacked() ? 2 : 0; }
   /// Scales of one value of one head.
   int64_t valueGroups() const { return isPacked() ? (valueDim + kKvValueGroup - 1) / kKvValueGroup : 1; }
+
+  /// Sums of one value in memory while they are formed: whole vectors of 16. Packed: of each group the low columns and
+  /// the high ones.
+  int64_t valueLanes() const { return isPacked() ? valueGroups() * kKvValueGroup : (valueDim + 15) / 16 * 16; }
 
   int64_t keyCodes() const { return layerOffset; }
   int64_t keyScales() const { return keyCodes() + kvHeads * kKvBlockPositions * codeBytes(keyDim); }

@@ -87,16 +87,34 @@ REFERENCE_FMA_CLONES static void addWeighted(float weight, const float *__restri
     o[i] = __builtin_fmaf(weight, v[i], o[i]);
 }
 
+/// o = fma(Σ code * v, scale, o), where codes of the weights are at most 127. All sums are exact: below 2^24.
+static void addCoded(llvm::ArrayRef<float> weights, const float *values, int64_t stride,
+                     llvm::MutableArrayRef<float> o) {
+  float largest = 0.0f;
+  for (float weight : weights)
+    largest = weight > largest ? weight : largest;
+  float inverse = largest < 1e-30f ? 0.0f : 127.0f / largest, scale = largest < 1e-30f ? 0.0f : largest / 127.0f;
+  std::vector<float> sums(o.size());
+  for (size_t p = 0; p < weights.size(); ++p) {
+    float code = std::nearbyint(weights[p] * inverse);
+    code = code > 0.0f ? code : 0.0f;
+    if (code != 0.0f)
+      addWeighted(code < 127.0f ? code : 127.0f, values + p * stride, o.size(), sums.data());
+  }
+  for (size_t i = 0; i < o.size(); ++i)
+    o[i] = std::fma(sums[i], scale, o[i]);
+}
+
 void KvCache::addBlock(int64_t head, int64_t number, llvm::ArrayRef<float> q, int64_t numCausal, float scale,
                        Partial &span) const {
   const Block &block = blocks[head][number];
   bool isScaled = kvShape.hasScales();
-  float scores[kBlock], partials[16] = {}, largest = span.largest;
+  float scores[kBlock], weights[kBlock] = {}, partials[16] = {}, largest = span.largest;
   scoreBlock(q.data(), block.keys.data(), kvShape.keyDim, scores);
   for (int64_t p = 0; p < kBlock; ++p) {
     if (!isSeen(number * kBlock + p, numCausal))
       continue;
-    scores[p] = (isScaled ? scores[p] * block.keyScales[p] : scores[p]) * scale;
+    scores[p] = scores[p] * (isScaled ? block.keyScales[p] * scale : scale);
     largest = scores[p] > largest ? scores[p] : largest;
   }
   float correction = expandedExp(span.largest - largest);
@@ -105,13 +123,17 @@ void KvCache::addBlock(int64_t head, int64_t number, llvm::ArrayRef<float> q, in
   for (int64_t p = 0; p < kBlock; ++p) {
     if (!isSeen(number * kBlock + p, numCausal))
       continue;
-    float weight = expandedExp(scores[p] - largest);
-    partials[p % 16] = partials[p % 16] + weight;
-    for (int64_t first = 0; first < kvShape.valueDim; first += kvShape.valueGroup()) {
-      float group = block.valueScales[first / kvShape.valueGroup() * kBlock + p];
-      addWeighted(isScaled ? weight * group : weight, &block.values[p * kvShape.valueDim + first],
-                  std::min(kvShape.valueGroup(), kvShape.valueDim - first), span.o.data() + first);
-    }
+    weights[p] = expandedExp(scores[p] - largest);
+    partials[p % 16] = partials[p % 16] + weights[p];
+    if (!isScaled)
+      addWeighted(weights[p], &block.values[p * kvShape.valueDim], kvShape.valueDim, span.o.data());
+  }
+  for (int64_t first = 0; isScaled && first < kvShape.valueDim; first += kvShape.valueGroup()) {
+    float scaled[kBlock];
+    for (int64_t p = 0; p < kBlock; ++p)
+      scaled[p] = weights[p] * block.valueScales[first / kvShape.valueGroup() * kBlock + p];
+    addCoded(scaled, &block.values[first], kvShape.valueDim,
+             llvm::MutableArrayRef(span.o).slice(first, std::min(kvShape.valueGroup(), kvShape.valueDim - first)));
   }
   span.total = std::fma(span.total, correction, treeSum(partials));
   span.largest = largest;
@@ -122,6 +144,11 @@ void KvCache::attend(int64_t head, llvm::ArrayRef<float> q, int64_t numCausal, f
   std::vector<float> query = q.vec();
   if (kvShape.element == KvElement::i4)
     hadamard(query, kvRotationBlock(kvShape.keyDim));
+  if (kvShape.hasScales()) {
+    std::vector<int8_t> codes(query.size());
+    scale = quantizeGroup(query, codes) * scale;
+    std::copy(codes.begin(), codes.end(), query.begin());
+  }
   auto seesAny = [&](int64_t begin) {
     for (int64_t p = begin; p < begin + kBlock; ++p)
       if (isSeen(p, numCausal))

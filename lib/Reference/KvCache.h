@@ -53,7 +53,8 @@ private:
   struct Partial;
 
   float store(llvm::ArrayRef<float> x, llvm::MutableArrayRef<float> out) const;
-  /// Adds the positions of block `number` that the token at `numCausal` - 1 sees.
+  /// Adds the positions of block `number` that the token at `numCausal` - 1 sees. `q` has codes where the cache has,
+  /// and the factor of scores has their scale.
   void addBlock(int64_t head, int64_t number, llvm::ArrayRef<float> q, int64_t numCausal, float scale,
                 Partial &span) const;
   bool isSeen(int64_t position, int64_t numCausal) const {

@@ -225,6 +225,7 @@ FailureOr<TilesAttr> KernelCache::generate(ComputeOp step, StringRef name) {
   }
   case Kind::rope_append:
   case Kind::attention:
+  case Kind::merge_spans:
     return generateKv(step, name, context);
   case Kind::conv:
   case Kind::delta_rule:
@@ -243,11 +244,23 @@ FailureOr<TilesAttr> KernelCache::generateKv(ComputeOp step, StringRef name, moe
   Spec spec{step.getSpec()};
   if (step.getKind() == Kind::attention) {
     moec::AttentionSpec attention{rowsOf(step.getIns()[0]), spec.integer("heads"), spec.real("scale"),
-                                  kvLayoutOf(spec, step.getIns()[1])};
+                                  kvLayoutOf(spec, step.getIns()[1]), spec.integer("splits")};
+    attention.maxSpans = attention.splits > 0 ? rowsOf(step.getOuts()[0]) : 0;
     if (failed(report(step, moec::check(attention))))
       return failure();
     moec::buildAttention(context, module, name, attention);
-    return TilesAttr::get(module.getContext(), attention.heads, Per::token);
+    bool isSplit = attention.splits > 0;
+    return TilesAttr::get(module.getContext(), attention.numUnits() * (isSplit ? attention.splits : 1),
+                          isSplit ? Per::call : Per::token);
+  }
+  if (step.getKind() == Kind::merge_spans) {
+    moec::MergeSpansSpec merge{spec.integer("heads"), rowsOf(step.getIns()[0]), kvLayoutOf(spec, step.getIns()[0])};
+    merge.kv.kvHeads = 1;
+    merge.kv.keyDim = merge.kv.valueDim;
+    if (failed(report(step, moec::check(merge))))
+      return failure();
+    moec::buildMergeSpans(context, module, name, merge);
+    return TilesAttr::get(module.getContext(), 1, Per::call);
   }
   moec::RopeAppendSpec rope;
   rope.maxTokens = rowsOf(step.getIns()[0]);

@@ -4,9 +4,16 @@
 /// Part of the plan stage. Main source: docs/architecture.md ("Plan").
 #include "passes/plan/StepPlanner.h"
 
+#include "lib/Plan/KvLayout.h"
+
+#include <algorithm>
+
 using namespace mlir;
 using namespace mlir::moe;
 using rt::Kind;
+
+/// Splits of a KV head's positions: work for as many threads as a phone has performance cores, also with few KV heads.
+static constexpr int64_t kMostSplits = 8;
 
 /// Key and value codes of a cache, as `spec` entries need it.
 static std::string elemName(CacheType cache) {
@@ -56,11 +63,27 @@ LogicalResult StepPlanner::planAttention(AttentionOp op) {
   int64_t layer = layerOfCache.lookup(op.getCache());
   viewsOf[op.getO()] = makeViews(op.getO().getType());
   Value region = program->makeKv(kv.numBlocks * kv.blockBytes, kv.layerOffsets[layer]);
-  program->compute(Kind::attention, {viewsOf.lookup(op.getQ()).front(), region, program->makeKvWindow()},
-                   viewsOf[op.getO()],
-                   {set("heads", int64_t(op.getHeads())), set("kv_heads", cache.getKvHeads()),
-                    set("qk_dim", cache.getQkDim()), set("v_dim", cache.getVDim()), set("scale", op.getScale()),
-                    set("elem", elemName(cache)), set("block_bytes", kv.blockBytes)});
+  int64_t heads = op.getHeads(), maxSpans = llvm::divideCeil(cache.getCapacity(), moec::kAttentionSpanPositions);
+  // Tokens are tiles. A single one is split where its context may be long.
+  int64_t splits = tokens == 1 && maxSpans > 1 ? std::min(maxSpans, kMostSplits) : 0;
+  Views results = viewsOf[op.getO()];
+  if (splits > 0) {
+    moec::KvLayout layout;
+    layout.valueDim = cache.getVDim();
+    layout.element = cache.getElem().isInteger(4) ? moec::KvElement::i4 : moec::KvElement::i8;
+    int64_t lanes = layout.valueLanes();
+    results = {program->makeBuffer({maxSpans, heads, lanes}, builder.getF32Type()),
+               program->makeBuffer({maxSpans, 2, heads}, builder.getF32Type())};
+  }
+  program->compute(Kind::attention, {viewsOf.lookup(op.getQ()).front(), region, program->makeKvWindow()}, results,
+                   {set("heads", heads), set("kv_heads", cache.getKvHeads()), set("qk_dim", cache.getQkDim()),
+                    set("v_dim", cache.getVDim()), set("scale", op.getScale()), set("elem", elemName(cache)),
+                    set("block_bytes", kv.blockBytes), set("splits", splits)});
+  if (splits > 0) {
+    program->nextStep();
+    program->compute(Kind::merge_spans, {results[0], results[1], program->makeKvWindow()}, viewsOf[op.getO()],
+                     {set("heads", heads), set("v_dim", cache.getVDim()), set("elem", elemName(cache))});
+  }
   layerOfCache[op.getUpdated()] = layer;
   return success();
 }

@@ -22,8 +22,8 @@ MODELS = {
 }
 # A layer joins for QKV with its gate, attention, o, and once or twice for the feed-forward network: experts are one
 # region, in which a shared expert's down is; its gate and up are in that of the router, which a router of more than 32
-# experts needs anyway; a dense network has two regions.
-JOINS = {"gated": 5 + 5 + 4 + 1, "full": 5 + 5 + 1, "wide": 5 + 1}
+# experts needs anyway; a dense network has two regions. Attention with one KV head in one span does not join.
+JOINS = {"gated": 5 + 5 + 4 + 1, "full": 4 + 4 + 1, "wide": 4 + 1}
 
 with scratch() as folder:
     for name, quant, kv in (("gated", "f32", "f32"), ("gated", "mixed", "int8"), ("full", "f16", "f16"),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Kernel: causal attention over the KV region in blocks of 64 and spans of 512 positions (N6). Step: lower.
-#include "passes/lower/kernels/FloatBuilder.h"
-#include "passes/lower/kernels/FloatKernels.h"
-#include "passes/lower/kernels/KvAccess.h"
+/// Kernels: causal attention over the KV region by spans of 512 positions, and the merge of spans (N6). A tile is the
+/// query heads of a KV head, so that each block is read once for all of them. Step: lower.
+/// Main source: docs/architecture.md ("Attention").
+#include "passes/lower/kernels/AttentionBlocks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,289 +12,390 @@ using namespace mlir;
 
 namespace moec {
 
+//===-- Specs ---------------------------------------------------------------===//
+
+namespace {
+
+constexpr int64_t kPositions = kKvBlockPositions, kSpanBlocks = kAttentionSpanPositions / kPositions;
+/// Query heads of a tile at most: as many as share a load on the widest ISA.
+constexpr int64_t kMostHeads = 8;
+/// Bytes of partial results that a tile of several tokens may take from the stack of a thread.
+constexpr int64_t kRowBytes = 40 * 1024;
+
+} // namespace
+
+int64_t AttentionSpec::headsEach() const {
+  int64_t shared = heads / kv.kvHeads, most = std::min(shared, kMostHeads);
+  while (shared % most != 0)
+    --most;
+  return most;
+}
+
 llvm::Error check(const AttentionSpec &spec) {
   if (spec.maxTokens < 1)
     return llvm::createStringError("attention expects at least 1 token, but got %lld", (long long)spec.maxTokens);
+  if (spec.splits < 0 || (spec.splits > 0 && (spec.maxTokens != 1 || spec.maxSpans < spec.splits)))
+    return llvm::createStringError("attention expects splits of one token, at most one for each span, but got %lld of "
+                                   "%lld tokens and %lld spans",
+                                   (long long)spec.splits, (long long)spec.maxTokens, (long long)spec.maxSpans);
   return checkKvLayout(spec.kv, spec.heads);
+}
+
+llvm::Error check(const MergeSpansSpec &spec) {
+  if (spec.maxSpans < 1 || spec.heads < 1)
+    return llvm::createStringError("a merge of spans expects at least 1 span and 1 head, but got %lld and %lld",
+                                   (long long)spec.maxSpans, (long long)spec.heads);
+  return checkKvHeads(spec.kv);
+}
+
+int64_t attentionPlainColumns(const KvLayout &kv) {
+  return kv.isPacked() ? kv.valueDim / kKvValueGroup * kKvValueGroup : kv.valueDim;
+}
+
+SmallVector<LaneRun, 2> attentionLaneRuns(const KvLayout &kv) {
+  int64_t first = attentionPlainColumns(kv), half = (kv.valueDim - first) / 2;
+  if (half == 0)
+    return {};
+  return {{first, first, half}, {first + half, first + kKvValueGroup / 2, half}};
+}
+
+//===-- Positions -----------------------------------------------------------===//
+
+Value BlockView::seen(FloatBuilder &f, Value position) const {
+  if (isWhole())
+    return {};
+  Value slot = f.add(f.laneNumbers(), f.splat(f.indexToI32(position)));
+  auto below = [&](Value limit) { return f.compare(arith::CmpIPredicate::slt, slot, f.splat(f.indexToI32(limit))); };
+  Value inWindow = f.select(below(windowBegin), f.booleanLike(slot, false), below(windowEnd));
+  return f.select(below(sinkEnd), f.booleanLike(slot, true), inWindow);
 }
 
 namespace {
 
-constexpr int64_t kBlockVectors = kKvBlockPositions / kFloatLanes;
-constexpr int64_t kSpanBlocks = kAttentionSpanPositions / kKvBlockPositions;
+using Values = FloatBuilder::Values;
+using Range = FloatBuilder::Range;
 
-/// A run of value columns that is one vector: `width` of them from `column` on, `byte` bytes into the row, in the
-/// group `group` of scales; `high` says which halves of the bytes hold them (i4).
-struct Piece {
-  int64_t column, width, byte, group;
-  bool high;
+/// What a token, or several in a row, see: blocks and spans in two ranges each, those with sinks and those of the
+/// window. Each of them has a visible position, all others are passed over.
+struct Sight {
+  Value valid; // the newest token's position + 1
+  Value first; // the oldest position in the window of the oldest token
+  Range sinkBlocks, recentBlocks, sinkSpans, recentSpans;
+
+  Sight(FloatBuilder &f, const KvWindowValues &window, Value oldest, Value newest) {
+    valid = f.add(newest, 1);
+    first = f.maximum(f.subtract(f.add(oldest, 1), window.window), f.index(0));
+    Value zero = f.index(0), numBlocks = f.ceilDivide(valid, kPositions);
+    sinkBlocks = {zero, f.minimum(window.sinkBlocks, numBlocks)};
+    recentBlocks = {f.maximum(f.divide(first, kPositions), sinkBlocks.end), numBlocks};
+    sinkSpans = {zero, f.ceilDivide(sinkBlocks.end, kSpanBlocks)};
+    recentSpans = {f.maximum(f.divide(recentBlocks.begin, kSpanBlocks), sinkSpans.end),
+                   f.ceilDivide(numBlocks, kSpanBlocks)};
+  }
+  /// Spans in ascending order are slots 0, 1, …
+  Value numSlots(FloatBuilder &f) const { return f.add(sinkSpans.end, f.subtract(recentSpans.end, recentSpans.begin)); }
+  Value spanOf(FloatBuilder &f, Value slot) const {
+    Value isSink = f.compare(arith::CmpIPredicate::slt, slot, sinkSpans.end);
+    return f.select(isSink, slot, f.add(f.subtract(slot, sinkSpans.end), recentSpans.begin));
+  }
 };
 
-/// The pieces of `count` columns.
-SmallVector<Piece, 16> piecesOf(const KvLayout &kv, int64_t count) {
-  SmallVector<Piece, 16> pieces;
-  for (int64_t column = 0; !kv.isPacked() && column < count; column += kFloatLanes)
-    pieces.push_back({column, std::min(count - column, kFloatLanes), kv.codeBytes(column), 0, false});
-  for (int64_t column = 0; kv.isPacked() && column < count; column += kKvValueGroup) {
-    int64_t half = std::min(count - column, kKvValueGroup) / 2;
-    for (bool high : {false, true})
-      pieces.push_back({column + high * half, half, column / 2, column / kKvValueGroup, high});
+/// L and O of the spans before and one more of `width` lanes: factors of both.
+struct MergeFactors {
+  Value largest, before, now;
+  MergeFactors(FloatBuilder &f, Value all, Value one) {
+    largest = f.maxIgnoringNan(one, all);
+    before = f.exp(f.subf(all, largest));
+    now = f.exp(f.subf(one, largest));
   }
-  return pieces;
-}
+  Value operator()(FloatBuilder &f, Value all, Value one) const { return f.fma(one, now, f.mulf(all, before)); }
+};
+
+//===-- Tiles ---------------------------------------------------------------===//
 
 struct AttentionEmitter {
-  using Values = FloatBuilder::Values;
-  using Range = FloatBuilder::Range;
   FloatBuilder &f;
   const AttentionSpec &spec;
-  /// Vectors of sums that stay in registers in an inner loop. No result depends on it.
-  int64_t stripVectors;
-  Value q, region, o;
-  Value query;   // scratch f32 [keyDim]: the transformed query (i4)
-  Value weights; // scratch f32 [valueGroups * 64]: p, or p * value scale, of the block
-  Value sums;    // scratch f32 [valueDim]: o of the span
-  Value merged;  // scratch f32 [valueDim]: o of the spans so far
+  const KvLayout &kv;
+  const int64_t maxTokens; // of a tile
+  Value position;
+  Value o;                         // results, or
+  Value partialSums, partialStats; // those of each span
   KvWindowValues window;
-  Value token, head, kvHead;
-  Value valid; // the token's position + 1
-  Value first; // the oldest position of the window
+  AttentionRows rows;
+  AttentionRows merged; // of the spans so far
+  Value seen;           // scratch i32 [tokens]: whether a token sees the span
+  std::unique_ptr<AttentionBlocks> blocks;
 
-  Type storedType() {
-    OpBuilder &builder = f.getBuilder();
-    return spec.kv.element == KvElement::f32   ? Type(builder.getF32Type())
-           : spec.kv.element == KvElement::f16 ? Type(builder.getF16Type())
-                                               : Type(builder.getI8Type());
-  }
-  /// Stored elements at `offset`; of i4 the codes in the `high` halves or the low ones.
-  Value loadStored(Value offset, int64_t width, bool high) {
-    Value raw = f.loadBytes(region, offset, storedType(), width);
-    if (spec.kv.isPacked())
-      return f.toFloat(f.signedNibble(raw, high));
-    if (spec.kv.element == KvElement::i8)
-      return f.toFloat(raw);
-    return spec.kv.element == KvElement::f16 ? f.fromHalf(raw) : raw;
-  }
-  /// 16 scales from position `position` of the block on, of group `group` of `numGroups` of the head; `at` is where the
-  /// layer's scales start.
-  Value loadScales(Value block, int64_t at, int64_t numGroups, int64_t group, int64_t position) {
-    int64_t bytes = spec.kv.scaleBytes(), row = kKvBlockPositions * bytes;
-    Value offset = f.add(f.add(block, f.multiply(kvHead, numGroups * row)), at + group * row + position * bytes);
-    if (!spec.kv.isPacked())
-      return f.loadBytes(region, offset, f.f32(), kFloatLanes);
-    return f.fromHalf(f.loadBytes(region, offset, f.getBuilder().getF16Type(), kFloatLanes));
-  }
-  Value exponent(Value x, Value largest) { return f.exp(f.subf(x, largest)); }
+  bool isSplit() const { return spec.splits > 0; }
+  int64_t numRows() const { return maxTokens * rows.rowsEach; }
 
-  /// i4 keys are transformed, so the query has to be.
-  void emitQuery() {
-    if (!spec.kv.isPacked())
-      return;
-    Value firstColumn = f.multiply(head, spec.kv.keyDim);
-    f.overVectors(spec.kv.keyDim, [&](Value column, int64_t width) {
-      f.storeVector(f.loadVector(q, {token, f.add(firstColumn, column)}, width), query, {column});
-    });
-    emitHadamard(f, query, spec.kv.keyDim);
-  }
-  Value loadQuery(Value column) {
-    return spec.kv.isPacked() ? f.load(query, {column})
-                              : f.load(q, {token, f.add(f.multiply(head, spec.kv.keyDim), column)});
-  }
-
-  /// Dots of the query with the keys at `codes`: a strip of positions, d ascending. A row of codes is one column, or
-  /// two (i4).
-  Values emitDots(Value codes, int64_t rowBytes) {
-    int64_t columns = spec.kv.isPacked() ? 2 : 1;
-    return f.loop(f.index(0), f.index(spec.kv.keyDim / columns), 1, Values(stripVectors, f.zeroVector()),
-                  [&](Value rowNumber, ValueRange carried) {
-                    Value row = f.add(codes, f.multiply(rowNumber, rowBytes));
-                    Values next(carried.begin(), carried.end());
-                    for (int64_t column = 0; column < columns; ++column) {
-                      Value x = f.splat(loadQuery(f.add(f.multiply(rowNumber, columns), column)));
-                      for (auto [i, sum] : llvm::enumerate(next)) {
-                        Value at = f.add(row, (int64_t)i * rowBytes / kBlockVectors);
-                        sum = f.fma(x, loadStored(at, kFloatLanes, column == 1), sum);
-                      }
-                    }
-                    return next;
-                  });
-  }
-
-  /// Which of the 64 positions the token sees: those in [0, sinkEnd) and [windowBegin, windowEnd).
-  struct Visible {
-    Value sinkEnd, windowBegin, windowEnd;
-    Values lanes; // i1 vectors
+  /// A tile: tokens [firstToken, firstToken + numTokens) and the heads of a unit.
+  struct Tile {
+    Value unit, firstToken, numTokens, firstHead, kvHead;
   };
-  Visible emitVisible(Value number) {
-    Value start = f.multiply(number, kKvBlockPositions), zero = f.index(0);
-    Visible v;
-    v.windowEnd = f.minimum(f.subtract(valid, start), f.index(kKvBlockPositions));
-    v.sinkEnd = f.maximum(f.minimum(f.subtract(window.sinks, start), v.windowEnd), zero);
-    v.windowBegin = f.maximum(f.subtract(first, start), v.sinkEnd);
-    Value lanes = f.laneNumbers();
-    auto below = [&](Value number, Value limit) {
-      return f.compare(arith::CmpIPredicate::slt, number, f.splat(f.indexToI32(limit)));
+  void overTokens(const Tile &tile, function_ref<void(Value)> body) {
+    if (maxTokens == 1)
+      return body(f.index(0));
+    f.loop(f.index(0), tile.numTokens, 1, body);
+  }
+  void overHeads(function_ref<void(Value)> body) { f.loop(f.index(0), f.index(rows.numHeads), 1, body); }
+  void overLanes(function_ref<void(Value)> body) { f.loop(f.index(0), f.index(rows.stride), kFloatLanes, body); }
+  Value blockAt(Value number) { return f.multiply(window.physicalBlock(f, number), kv.blockBytes); }
+
+  void clear(const Tile &tile, const AttentionRows &which) {
+    overTokens(tile, [&](Value token) {
+      Value first = f.multiply(token, rows.rowsEach), zeros = f.zeroVector(rows.rowsEach);
+      f.storeVector(f.constantLike(zeros, -INFINITY), which.largest, {first});
+      f.storeVector(zeros, which.total, {first});
+      f.store(f.integerLike(f.i32(), 0), seen, {token});
+    });
+    Value count = maxTokens == 1 ? f.index(rows.rowsEach) : f.multiply(tile.numTokens, rows.rowsEach);
+    f.loop(f.index(0), f.multiply(count, rows.stride), kFloatLanes,
+           [&](Value place) { f.storeVector(f.zeroVector(), which.sums, {place}); });
+  }
+
+  /// Adds block `number` for a token that may see all of it, a part or nothing.
+  void emitBlock(const Tile &tile, Value token, Value number, Value block, Value next) {
+    Value row = f.multiply(token, rows.rowsEach), at = f.add(f.add(position, tile.firstToken), token);
+    Sight sight(f, window, at, at);
+    Value start = f.multiply(number, kPositions), end = f.add(start, kPositions), zero = f.index(0);
+    BlockView view{f.add(tile.firstToken, token), row, tile.firstHead, tile.kvHead, block, next, {}, {}, {}};
+    auto atMost = [&](Value a, Value b) { return f.compare(arith::CmpIPredicate::sle, a, b); };
+    Value notBefore = atMost(sight.first, start), inSinks = atMost(end, window.sinks);
+    Value isWhole = f.both(atMost(end, sight.valid), f.either(notBefore, inSinks));
+    auto add = [&] {
+      f.branch(
+          isWhole, [&] { blocks->emitBlock(view); },
+          [&] {
+            BlockView part = view;
+            part.windowEnd = f.minimum(f.subtract(sight.valid, start), f.index(kPositions));
+            part.sinkEnd = f.maximum(f.minimum(f.subtract(window.sinks, start), part.windowEnd), zero);
+            part.windowBegin = f.maximum(f.subtract(sight.first, start), part.sinkEnd);
+            blocks->emitBlock(part);
+          });
     };
-    for (int64_t i = 0; i < kBlockVectors; ++i) {
-      Value slot = f.add(lanes, f.integerLike(lanes.getType(), i * kFloatLanes));
-      Value inWindow = f.select(below(slot, v.windowBegin), f.booleanLike(lanes, false), below(slot, v.windowEnd));
-      v.lanes.push_back(f.select(below(slot, v.sinkEnd), f.booleanLike(lanes, true), inWindow));
-    }
-    return v;
-  }
-
-  /// Scores of the block's 64 positions; -inf where the token does not see. What lies there in memory may be anything.
-  Values emitScores(Value block, const Visible &visible) {
-    const KvLayout &kv = spec.kv;
-    int64_t headBytes = kKvBlockPositions * kv.codeBytes(kv.keyDim);
-    int64_t rowBytes = kv.isPacked() ? kKvBlockPositions : kKvBlockPositions * kv.codeBytes(1);
-    Value codes = f.add(f.add(block, f.multiply(kvHead, headBytes)), kv.keyCodes());
-    Values scores;
-    for (int64_t first = 0; first < kBlockVectors; first += stripVectors)
-      scores.append(emitDots(f.add(codes, first * rowBytes / kBlockVectors), rowBytes));
-    Value lowest = f.constantLike(f.zeroVector(), -INFINITY);
-    for (int64_t i = 0; i < kBlockVectors; ++i) {
-      Value s = scores[i];
-      if (kv.hasScales())
-        s = f.mulf(s, loadScales(block, kv.keyScales(), 1, 0, i * kFloatLanes));
-      scores[i] = f.select(visible.lanes[i], f.mulf(s, f.constantLike(s, spec.scale)), lowest);
-    }
-    return scores;
-  }
-
-  /// o = fma(weight, v, o * correction) over the visible positions of the block, for the pieces from `column` on.
-  void emitStrip(Value values, const Visible &visible, Value correction, Value column, ArrayRef<Piece> pieces) {
-    Values start;
-    for (const Piece &piece : pieces)
-      start.push_back(
-          f.mulf(f.loadVector(sums, {f.add(column, piece.column)}, piece.width), f.splat(correction, piece.width)));
-    const KvLayout &kv = spec.kv;
-    Value begin = f.add(values, kv.isPacked() ? f.divide(column, 2) : f.multiply(column, kv.codeBytes(1)));
-    Value firstWeight = kv.isPacked() ? f.multiply(f.divide(column, kKvValueGroup), kKvBlockPositions) : f.index(0);
-    Range sinks{f.index(0), visible.sinkEnd}, recent{visible.windowBegin, visible.windowEnd};
-    Values end = f.loop(sinks, recent, start, [&](Value slot, ValueRange carried) {
-      Value row = f.add(begin, f.multiply(slot, kv.codeBytes(kv.valueDim)));
-      Values next;
-      for (auto [piece, sum] : llvm::zip_equal(pieces, carried)) {
-        Value weight = f.load(weights, {f.add(f.add(firstWeight, slot), piece.group * kKvBlockPositions)});
-        Value v = loadStored(f.add(row, piece.byte), piece.width, piece.high);
-        next.push_back(f.fma(f.splat(weight, piece.width), v, sum));
-      }
-      return next;
+    if (maxTokens == 1)
+      return add();
+    auto below = [&](Value a, Value b) { return f.compare(arith::CmpIPredicate::slt, a, b); };
+    Value isRecent = f.both(atMost(sight.recentBlocks.begin, number), below(number, sight.recentBlocks.end));
+    f.branch(f.either(below(number, sight.sinkBlocks.end), isRecent), [&] {
+      add();
+      f.store(f.integerLike(f.i32(), 1), seen, {token});
     });
-    for (auto [piece, sum] : llvm::zip_equal(pieces, end))
-      f.storeVector(sum, sums, {f.add(column, piece.column)});
   }
 
-  void emitValues(Value block, const Visible &visible, Value correction) {
-    const KvLayout &kv = spec.kv;
-    int64_t headBytes = kKvBlockPositions * kv.codeBytes(kv.valueDim);
-    Value values = f.add(f.add(block, f.multiply(kvHead, headBytes)), kv.valueCodes());
-    int64_t stripColumns = stripVectors * kFloatLanes;
-    int64_t whole = kv.valueDim / stripColumns * stripColumns;
-    if (whole > 0)
-      f.loop(f.index(0), f.index(whole), stripColumns,
-             [&](Value column) { emitStrip(values, visible, correction, column, piecesOf(kv, stripColumns)); });
-    if (whole < kv.valueDim)
-      emitStrip(values, visible, correction, f.index(whole), piecesOf(kv, kv.valueDim - whole));
-  }
-
-  /// One block: takes and gives back {m, l}; o is in `sums`.
-  Values emitBlock(Value number, Value largest, Value total) {
-    Value block = f.multiply(window.physicalBlock(f, number), spec.kv.blockBytes);
-    Visible visible = emitVisible(number);
-    Values scores = emitScores(block, visible);
-    Value lanes = scores[0];
-    for (int64_t i = 1; i < kBlockVectors; ++i)
-      lanes = f.maxIgnoringNan(scores[i], lanes);
-    Value newLargest = f.maxIgnoringNan(f.treeMax(lanes), largest);
-    Value correction = exponent(largest, newLargest);
-    Value partials = f.zeroVector();
-    for (int64_t i = 0; i < kBlockVectors; ++i) {
-      Value p = f.select(visible.lanes[i], exponent(scores[i], f.splat(newLargest)), f.zeroVector());
-      partials = f.addf(partials, p);
-      int64_t numGroups = spec.kv.valueGroups();
-      for (int64_t group = 0; group < numGroups; ++group) {
-        Value weight = p;
-        if (spec.kv.hasScales())
-          weight = f.mulf(p, loadScales(block, spec.kv.valueScales(), numGroups, group, i * kFloatLanes));
-        f.storeVector(weight, weights, {f.index(group * kKvBlockPositions + i * kFloatLanes)});
-      }
-    }
-    Value newTotal = f.fma(total, correction, f.treeSum(partials));
-    emitValues(block, visible, correction);
-    return {newLargest, newTotal};
-  }
-
-  /// One span of blocks, then its merge into {M, L} and `merged`. Blocks with sinks and blocks of the window have at
-  /// least one visible position each, all others are passed over.
-  Values emitSpan(Value span, Range sinks, Range recent, Value largest, Value total) {
-    f.overVectors(spec.kv.valueDim,
-                  [&](Value column, int64_t width) { f.storeVector(f.zeroVector(width), sums, {column}); });
+  /// o, m and l of a span, in `rows`.
+  void emitSpan(const Tile &tile, const Sight &sight, Value span) {
+    clear(tile, rows);
     Value begin = f.multiply(span, kSpanBlocks), end = f.add(begin, kSpanBlocks);
-    auto inSpan = [&](Range blocks) { return Range{f.maximum(blocks.begin, begin), f.minimum(blocks.end, end)}; };
-    Values start{f.constant(-INFINITY), f.constant(0.0f)};
-    Values own = f.loop(inSpan(sinks), inSpan(recent), start,
-                        [&](Value number, ValueRange carried) { return emitBlock(number, carried[0], carried[1]); });
-    Value newLargest = f.maxIgnoringNan(own[0], largest);
-    Value before = exponent(largest, newLargest), now = exponent(own[0], newLargest);
-    f.overVectors(spec.kv.valueDim, [&](Value column, int64_t width) {
-      Value old = f.mulf(f.loadVector(merged, {column}, width), f.splat(before, width));
-      f.storeVector(f.fma(f.loadVector(sums, {column}, width), f.splat(now, width), old), merged, {column});
+    auto inSpan = [&](Range range) { return Range{f.maximum(range.begin, begin), f.minimum(range.end, end)}; };
+    f.loop(inSpan(sight.sinkBlocks), inSpan(sight.recentBlocks), {}, [&](Value number, ValueRange) {
+      Value last = f.add(sight.recentBlocks.end, -1), next;
+      // Several tokens are bound by arithmetic.
+      if (maxTokens == 1)
+        next = blockAt(f.minimum(f.add(number, 1), last));
+      Value block = blockAt(number);
+      overTokens(tile, [&](Value token) { emitBlock(tile, token, number, block, next); });
+      return Values{};
     });
-    return {newLargest, f.fma(own[1], now, f.mulf(total, before))};
   }
 
-  void emitTile() {
-    emitQuery();
-    f.overVectors(spec.kv.valueDim,
-                  [&](Value column, int64_t width) { f.storeVector(f.zeroVector(width), merged, {column}); });
-    Value numBlocks = f.ceilDivide(valid, kKvBlockPositions), zero = f.index(0);
-    Range sinks{zero, f.minimum(window.sinkBlocks, numBlocks)};
-    Range recent{f.maximum(f.divide(first, kKvBlockPositions), sinks.end), numBlocks};
-    Range sinkSpans{zero, f.ceilDivide(sinks.end, kSpanBlocks)};
-    Range recentSpans{f.maximum(f.divide(recent.begin, kSpanBlocks), sinkSpans.end),
-                      f.ceilDivide(numBlocks, kSpanBlocks)};
-    Values start{f.constant(-INFINITY), f.constant(0.0f)};
-    Values last = f.loop(sinkSpans, recentSpans, start, [&](Value span, ValueRange carried) {
-      return emitSpan(span, sinks, recent, carried[0], carried[1]);
+  void mergeToken(Value token) {
+    Value row = f.multiply(token, rows.rowsEach);
+    auto load = [&](Value memref) { return f.loadVector(memref, {row}, rows.rowsEach); };
+    MergeFactors factors(f, load(merged.largest), load(rows.largest));
+    f.storeVector(factors(f, load(merged.total), load(rows.total)), merged.total, {row});
+    f.storeVector(factors.largest, merged.largest, {row});
+    // The rows' factors are read one by one below.
+    f.storeVector(factors.before, rows.largest, {row});
+    f.storeVector(factors.now, rows.total, {row});
+    overHeads([&](Value head) {
+      Value own = f.add(row, head), place = f.multiply(own, rows.stride);
+      MergeFactors each = factors;
+      each.before = f.splat(f.load(rows.largest, {own}));
+      each.now = f.splat(f.load(rows.total, {own}));
+      overLanes([&](Value lane) {
+        Value at = f.add(place, lane);
+        f.storeVector(each(f, f.loadVector(merged.sums, {at}), f.loadVector(rows.sums, {at})), merged.sums, {at});
+      });
     });
-    Value firstColumn = f.multiply(head, spec.kv.valueDim);
-    f.overVectors(spec.kv.valueDim, [&](Value column, int64_t width) {
-      Value result = f.divf(f.loadVector(merged, {column}, width), f.splat(last[1], width));
-      f.storeVector(result, o, {token, f.add(firstColumn, column)});
+  }
+
+  void storePartial(const Tile &tile, Value slot) {
+    overHeads([&](Value number) {
+      Value head = f.add(tile.firstHead, number);
+      f.store(f.load(rows.largest, {number}), partialStats, {slot, f.index(0), head});
+      f.store(f.load(rows.total, {number}), partialStats, {slot, f.index(1), head});
+      Value place = f.multiply(number, rows.stride);
+      overLanes([&](Value lane) {
+        f.storeVector(f.loadVector(rows.sums, {f.add(place, lane)}), partialSums, {slot, head, lane});
+      });
     });
+  }
+
+  void storeResult(const Tile &tile, Value token);
+
+  void emitTile(const Tile &tile, Range slots) {
+    Value oldest = f.add(position, tile.firstToken);
+    Sight sight(f, window, oldest, maxTokens == 1 ? oldest : f.add(oldest, f.add(tile.numTokens, -1)));
+    overTokens(tile, [&](Value token) {
+      blocks->emitQueries(f.add(tile.firstToken, token), f.multiply(token, rows.rowsEach), tile.firstHead);
+    });
+    if (isSplit())
+      return f.loop(slots.begin, slots.end, 1, [&](Value slot) {
+        emitSpan(tile, sight, sight.spanOf(f, slot));
+        storePartial(tile, slot);
+      });
+    clear(tile, merged);
+    f.loop(sight.sinkSpans, sight.recentSpans, {}, [&](Value span, ValueRange) {
+      emitSpan(tile, sight, span);
+      overTokens(tile, [&](Value token) {
+        if (maxTokens == 1)
+          return mergeToken(token);
+        Value isSeen = f.compare(arith::CmpIPredicate::ne, f.load(seen, {token}), f.integerLike(f.i32(), 0));
+        f.branch(isSeen, [&] { mergeToken(token); });
+      });
+      return Values{};
+    });
+    overTokens(tile, [&](Value token) { storeResult(tile, token); });
   }
 };
+
+/// Calls `body` for each run of columns: their first lane and column, and the number.
+void overColumns(FloatBuilder &f, const KvLayout &kv, function_ref<void(Value, Value, int64_t)> body) {
+  f.overVectors(attentionPlainColumns(kv), [&](Value column, int64_t width) { body(column, column, width); });
+  for (const LaneRun &run : attentionLaneRuns(kv))
+    body(f.index(run.lane), f.index(run.column), run.width);
+}
+
+void AttentionEmitter::storeResult(const Tile &tile, Value token) {
+  overHeads([&](Value head) {
+    Value row = f.add(f.multiply(token, rows.rowsEach), head), place = f.multiply(row, rows.stride);
+    Value total = f.load(merged.total, {row}), firstColumn = f.multiply(f.add(tile.firstHead, head), kv.valueDim);
+    overColumns(f, kv, [&](Value lane, Value column, int64_t width) {
+      Value sum = f.loadVector(merged.sums, {f.add(place, lane)}, width);
+      f.storeVector(f.divf(sum, f.splat(total, width)), o, {f.add(tile.firstToken, token), f.add(firstColumn, column)});
+    });
+  });
+}
+
+/// Runs the tiles [tileBegin, tileEnd) of a kernel.
+void emitTiles(AttentionEmitter &e, const FloatKernelArguments &a) {
+  FloatBuilder &f = e.f;
+  auto tileOf = [&](Value unit, Value firstToken, Value numTokens) {
+    return AttentionEmitter::Tile{unit, firstToken, numTokens, f.multiply(unit, e.rows.numHeads),
+                                  f.divide(unit, e.spec.numUnits() / e.kv.kvHeads)};
+  };
+  if (e.isSplit()) {
+    // Tile unit * splits + i has the slots from ceil(i * slots / splits) on.
+    Value slots = Sight(f, e.window, a.position, a.position).numSlots(f);
+    f.loop(a.tileBegin, a.tileEnd, 1, [&](Value tile) {
+      Value split = f.remainder(tile, e.spec.splits);
+      auto edge = [&](Value number) { return f.ceilDivide(f.multiply(number, slots), e.spec.splits); };
+      Range own{edge(split), edge(f.add(split, 1))};
+      f.branch(f.compare(arith::CmpIPredicate::slt, own.begin, own.end),
+               [&] { e.emitTile(tileOf(f.divide(tile, e.spec.splits), f.index(0), f.index(1)), own); });
+    });
+    return;
+  }
+  // Tile unit * n + token: runs of tokens of a unit are taken together.
+  f.loop(f.divide(a.tileBegin, a.count), f.divide(f.add(a.tileEnd, f.add(a.count, -1)), a.count), 1, [&](Value unit) {
+    Value start = f.multiply(unit, a.count);
+    Value begin = f.maximum(f.subtract(a.tileBegin, start), f.index(0));
+    Value end = f.minimum(f.subtract(a.tileEnd, start), a.count);
+    f.loop(begin, end, e.maxTokens, [&](Value token) {
+      e.emitTile(tileOf(unit, token, f.minimum(f.subtract(end, token), f.index(e.maxTokens))), {});
+    });
+  });
+}
+
+AttentionRows makeRows(FloatBuilder &f, int64_t numHeads, int64_t rowsEach, int64_t stride, int64_t maxTokens) {
+  auto scratch = [&](int64_t each) { return f.scratch(maxTokens * rowsEach * each, f.f32()); };
+  return {numHeads, rowsEach, stride, scratch(1), scratch(1), scratch(stride)};
+}
 
 } // namespace
 
+//===-- Kernels -------------------------------------------------------------===//
+
 func::FuncOp buildAttention(KernelContext &context, ModuleOp module, StringRef name, const AttentionSpec &spec) {
   const KvLayout &kv = spec.kv;
+  const int64_t stride = kv.valueLanes(), numHeads = spec.headsEach(), rowsEach = llvm::PowerOf2Ceil(numHeads);
+  // Tokens that share a block in the first cache.
+  const int64_t fitting = kRowBytes / (2 * 4 * stride * rowsEach);
+  const int64_t maxTokens = std::clamp<int64_t>(std::min(fitting, 32 / rowsEach), 1, spec.maxTokens);
   Builder builder(module.getContext());
-  Type q = MemRefType::get({spec.maxTokens, spec.heads * kv.keyDim}, builder.getF32Type());
-  Type o = MemRefType::get({spec.maxTokens, spec.heads * kv.valueDim}, builder.getF32Type());
-  Type region = MemRefType::get({kv.regionBytes}, builder.getI8Type()), window = KvWindowValues::typeOf(builder);
-  auto body = [&](FloatBuilder &f, const FloatKernelArguments &a) {
-    // 8 of the 32 registers of 128 bits on ARM leave room for the conversion of codes.
-    int64_t stripVectors = context.family() == LayoutFamily::Arm64 ? 2 : 4;
-    AttentionEmitter emitter{f,  spec, stripVectors, a.memrefs[0], a.memrefs[1], a.memrefs[3], {}, {},
-                             {}, {},   {},           {},           {},           {},           {}, {}};
-    emitter.query = kv.isPacked() ? f.scratch(kv.keyDim, f.f32()) : Value();
-    emitter.weights = f.scratch(kv.valueGroups() * kKvBlockPositions, f.f32());
-    emitter.sums = f.scratch(kv.valueDim, f.f32());
-    emitter.merged = f.scratch(kv.valueDim, f.f32());
+  auto floats = [&](ArrayRef<int64_t> shape) -> Type { return MemRefType::get(shape, builder.getF32Type()); };
+  SmallVector<Type, 5> types{floats({spec.maxTokens, spec.heads * kv.keyDim}),
+                             MemRefType::get({kv.regionBytes}, builder.getI8Type()), KvWindowValues::typeOf(builder)};
+  if (spec.splits > 0)
+    types.append({floats({spec.maxSpans, spec.heads, stride}), floats({spec.maxSpans, 2, spec.heads})});
+  else
+    types.push_back(floats({spec.maxTokens, spec.heads * kv.valueDim}));
+  return buildFloatKernel(context, module, name, types, [&](FloatBuilder &f, const FloatKernelArguments &a) {
+    AttentionEmitter emitter{f, spec, kv, maxTokens, a.position, {}, {}, {}, {}, {}, {}, {}, {}};
+    (spec.splits > 0 ? emitter.partialSums : emitter.o) = a.memrefs[3];
+    if (spec.splits > 0)
+      emitter.partialStats = a.memrefs[4];
+    emitter.rows = makeRows(f, numHeads, rowsEach, stride, maxTokens);
+    if (spec.splits == 0)
+      emitter.merged = makeRows(f, numHeads, rowsEach, stride, maxTokens);
+    emitter.seen = f.scratch(maxTokens, f.i32());
+    Value q = a.memrefs[0], region = a.memrefs[1];
+    emitter.blocks = kv.hasScales()
+                         ? makeIntegerBlocks(f, spec, context.isa, q, region, emitter.rows, emitter.numRows())
+                         : makeFloatBlocks(f, spec, context.isa, q, region, emitter.rows);
     emitter.window = KvWindowValues::load(f, a.memrefs[2]);
-    f.loop(a.tileBegin, a.tileEnd, 1, [&](Value tile) {
-      emitter.token = f.divide(tile, spec.heads);
-      emitter.head = f.remainder(tile, spec.heads);
-      emitter.kvHead = f.divide(emitter.head, spec.heads / kv.kvHeads);
-      emitter.valid = f.add(f.add(a.position, emitter.token), 1);
-      emitter.first = f.maximum(f.subtract(emitter.valid, emitter.window.window), f.index(0));
-      emitter.emitTile();
+    emitTiles(emitter, a);
+  });
+}
+
+func::FuncOp buildMergeSpans(KernelContext &context, ModuleOp module, StringRef name, const MergeSpansSpec &spec) {
+  const KvLayout &kv = spec.kv;
+  const int64_t stride = kv.valueLanes();
+  Builder builder(module.getContext());
+  auto floats = [&](ArrayRef<int64_t> shape) -> Type { return MemRefType::get(shape, builder.getF32Type()); };
+  SmallVector<Type, 4> types{floats({spec.maxSpans, spec.heads, stride}), floats({spec.maxSpans, 2, spec.heads}),
+                             KvWindowValues::typeOf(builder), floats({1, spec.heads * kv.valueDim})};
+  return buildFloatKernel(context, module, name, types, [&](FloatBuilder &f, const FloatKernelArguments &a) {
+    Value sums = a.memrefs[0], stats = a.memrefs[1], o = a.memrefs[3], zero = f.index(0), one = f.index(1);
+    Value largest = f.scratch(spec.heads, f.f32()), total = f.scratch(spec.heads, f.f32());
+    Value before = f.scratch(spec.heads, f.f32()), now = f.scratch(spec.heads, f.f32());
+    Value slots = Sight(f, KvWindowValues::load(f, a.memrefs[2]), a.position, a.position).numSlots(f);
+    f.overVectors(spec.heads, [&](Value head, int64_t width) {
+      f.storeVector(f.constantLike(f.zeroVector(width), -INFINITY), largest, {head});
+      f.storeVector(f.zeroVector(width), total, {head});
     });
-  };
-  return buildFloatKernel(context, module, name, {q, region, window, o}, body);
+    // As AttentionEmitter merges spans, so that the bits are those of a context that is not split; in place of slot 0.
+    auto merge = [&](Value slot, bool isFirst) {
+      f.overVectors(spec.heads, [&](Value head, int64_t width) {
+        MergeFactors factors(f, f.loadVector(largest, {head}, width), f.loadVector(stats, {slot, zero, head}, width));
+        Value both = factors(f, f.loadVector(total, {head}, width), f.loadVector(stats, {slot, one, head}, width));
+        f.storeVector(both, total, {head});
+        f.storeVector(factors.largest, largest, {head});
+        f.storeVector(factors.before, before, {head});
+        f.storeVector(factors.now, now, {head});
+      });
+      f.loop(zero, f.index(spec.heads), 1, [&](Value head) {
+        Value old = f.splat(f.load(before, {head})), fresh = f.splat(f.load(now, {head}));
+        f.loop(zero, f.index(stride), kFloatLanes, [&](Value lane) {
+          Value all = isFirst ? f.zeroVector() : f.loadVector(sums, {zero, head, lane});
+          Value span = f.loadVector(sums, {slot, head, lane});
+          f.storeVector(f.fma(span, fresh, f.mulf(all, old)), sums, {zero, head, lane});
+        });
+      });
+    };
+    merge(zero, true);
+    f.loop(one, slots, 1, [&](Value slot) { merge(slot, false); });
+    f.loop(zero, f.index(spec.heads), 1, [&](Value head) {
+      Value firstColumn = f.multiply(head, kv.valueDim);
+      overColumns(f, kv, [&](Value lane, Value column, int64_t width) {
+        Value sum = f.loadVector(sums, {zero, head, lane}, width);
+        f.storeVector(f.divf(sum, f.splat(f.load(total, {head}), width)), o, {zero, f.add(firstColumn, column)});
+      });
+    });
+  });
 }
 
 } // namespace moec

@@ -83,26 +83,41 @@ Value FloatBuilder::packNibbles(Value low, Value high) {
   return arith::OrIOp::create(builder, location, first, second);
 }
 
-Value FloatBuilder::tree(Value lanes, function_ref<Value(Value, Value)> join) {
-  for (int64_t width = kFloatLanes / 2; width >= 1; width /= 2) {
-    SmallVector<int64_t, 8> low, high;
-    for (int64_t lane = 0; lane < width; ++lane) {
-      low.push_back(lane);
-      high.push_back(width + lane);
+Value FloatBuilder::tree(ArrayRef<Value> rows, Join join) {
+  SmallVector<Value, 16> level(rows);
+  // A vector of the level holds `rowsEach` rows of 2 * half lanes. Two vectors are halved together.
+  int64_t rowsEach = 1;
+  for (int64_t half = kFloatLanes / 2; half >= 1; half /= 2) {
+    const int64_t numTogether = level.size() > 1 ? 2 : 1;
+    SmallVector<Value, 16> next;
+    SmallVector<int64_t, 16> low, high;
+    for (int64_t row = 0; row < numTogether * rowsEach; ++row)
+      for (int64_t lane = 0; lane < half; ++lane) {
+        low.push_back(row * 2 * half + lane);
+        high.push_back(low.back() + half);
+      }
+    for (size_t i = 0; i < level.size(); i += numTogether) {
+      Value a = level[i], b = level[i + numTogether - 1];
+      next.push_back(join(vector::ShuffleOp::create(builder, location, a, b, low),
+                          vector::ShuffleOp::create(builder, location, a, b, high)));
     }
-    lanes = join(vector::ShuffleOp::create(builder, location, lanes, lanes, low),
-                 vector::ShuffleOp::create(builder, location, lanes, lanes, high));
+    rowsEach *= numTogether;
+    level = std::move(next);
   }
-  return extract(lanes, 0);
+  return level[0];
 }
 
-Value FloatBuilder::treeSum(Value partials) {
-  return tree(partials, [&](Value a, Value b) { return addf(a, b); });
+Value FloatBuilder::treeSums(ArrayRef<Value> rows) {
+  return tree(rows, [&](Value a, Value b) { return addf(a, b); });
 }
 
-Value FloatBuilder::treeMax(Value lanes) {
-  return tree(lanes, [&](Value a, Value b) { return maxIgnoringNan(b, a); });
+Value FloatBuilder::treeMaxima(ArrayRef<Value> rows) {
+  return tree(rows, [&](Value a, Value b) { return maxIgnoringNan(b, a); });
 }
+
+Value FloatBuilder::treeSum(Value partials) { return extract(treeSums(partials), 0); }
+
+Value FloatBuilder::treeMax(Value lanes) { return extract(treeMaxima(lanes), 0); }
 
 Value FloatBuilder::loadVector(Value memref, Indices indices, int64_t width) {
   Type element = cast<MemRefType>(memref.getType()).getElementType();
@@ -151,6 +166,22 @@ Value FloatBuilder::fromHalf(Value vector) {
 
 Value FloatBuilder::scratch(int64_t count, Type element) {
   return memref::AllocaOp::create(builder, location, MemRefType::get({count}, element), builder.getI64IntegerAttr(64));
+}
+
+void FloatBuilder::prefetch(Value bytes, Value offset) {
+  memref::PrefetchOp::create(builder, location, bytes, offset, /*isWrite=*/false, /*localityHint=*/3,
+                             /*isDataCache=*/true);
+}
+
+void FloatBuilder::branch(Value condition, function_ref<void()> then, function_ref<void()> otherwise) {
+  auto op = scf::IfOp::create(builder, location, condition, /*withElseRegion=*/bool(otherwise));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(op.thenBlock()->getTerminator());
+  then();
+  if (!otherwise)
+    return;
+  builder.setInsertionPoint(op.elseBlock()->getTerminator());
+  otherwise();
 }
 
 FloatBuilder::Values FloatBuilder::loop(Value begin, Value end, int64_t step, ValueRange carried, LoopBody body) {
@@ -210,8 +241,8 @@ Value FloatBuilder::sumOfSquares(Value memref, Indices row, Value first, int64_t
 }
 
 FloatBuilder::CodeScale FloatBuilder::codeScale(Value largest) {
-  Value isZero = compare(arith::CmpFPredicate::OLT, largest, constant(1e-30f));
-  Value zero = constant(0.0f), top = constant(127.0f);
+  Value isZero = compare(arith::CmpFPredicate::OLT, largest, constantLike(largest, 1e-30f));
+  Value zero = constantLike(largest, 0.0f), top = constantLike(largest, 127.0f);
   return {select(isZero, zero, divf(top, largest)), select(isZero, zero, divf(largest, top))};
 }
 
@@ -222,6 +253,14 @@ Value FloatBuilder::encode(Value values, Value inverse, float limit) {
   Value low = constantLike(rounded, -limit), high = constantLike(rounded, limit);
   rounded = select(compare(arith::CmpFPredicate::OGE, rounded, low), rounded, low);
   rounded = select(compare(arith::CmpFPredicate::OLE, rounded, high), rounded, high);
+  return arith::FPToSIOp::create(builder, location, vectorOf(i32(), width), rounded);
+}
+
+Value FloatBuilder::encodeUnsigned(Value values) {
+  int64_t width = cast<VectorType>(values.getType()).getNumElements();
+  Value rounded = roundEven(values), top = constantLike(values, 127.0f);
+  rounded = maxIgnoringNan(rounded, constantLike(values, 0.0f));
+  rounded = select(compare(arith::CmpFPredicate::OLT, rounded, top), rounded, top);
   return arith::FPToSIOp::create(builder, location, vectorOf(i32(), width), rounded);
 }
 

@@ -59,10 +59,16 @@ public:
   mlir::Value multiply(mlir::Value a, int64_t b) {
     return b == 1 ? a : mlir::arith::MulIOp::create(builder, location, a, index(b)).getResult();
   }
+  /// The same of i32.
+  mlir::Value multiply32(mlir::Value a, int32_t b) {
+    return mlir::arith::MulIOp::create(builder, location, a, integerLike(a.getType(), b));
+  }
+  mlir::Value multiply(mlir::Value a, mlir::Value b) { return mlir::arith::MulIOp::create(builder, location, a, b); }
   mlir::Value subtract(mlir::Value a, mlir::Value b) { return mlir::arith::SubIOp::create(builder, location, a, b); }
   mlir::Value minimum(mlir::Value a, mlir::Value b) { return mlir::arith::MinSIOp::create(builder, location, a, b); }
   mlir::Value maximum(mlir::Value a, mlir::Value b) { return mlir::arith::MaxSIOp::create(builder, location, a, b); }
   mlir::Value divide(mlir::Value a, int64_t b) { return mlir::arith::DivUIOp::create(builder, location, a, index(b)); }
+  mlir::Value divide(mlir::Value a, mlir::Value b) { return mlir::arith::DivUIOp::create(builder, location, a, b); }
   mlir::Value remainder(mlir::Value a, int64_t b) {
     return mlir::arith::RemUIOp::create(builder, location, a, index(b));
   }
@@ -93,6 +99,8 @@ public:
   mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value a, mlir::Value b) {
     return mlir::arith::CmpIOp::create(builder, location, predicate, a, b);
   }
+  mlir::Value both(mlir::Value a, mlir::Value b) { return mlir::arith::AndIOp::create(builder, location, a, b); }
+  mlir::Value either(mlir::Value a, mlir::Value b) { return mlir::arith::OrIOp::create(builder, location, a, b); }
   mlir::Value splat(mlir::Value scalar, int64_t width = kFloatLanes);
   /// i1 for each element of `like`.
   mlir::Value booleanLike(mlir::Value like, bool value);
@@ -119,6 +127,9 @@ public:
   mlir::Value treeSum(mlir::Value partials);
   /// Maximum of 16 lanes; NaN lanes are passed over.
   mlir::Value treeMax(mlir::Value lanes);
+  /// The same of 1, 2, 4, 8 or 16 vectors at once: lane i of the result belongs to vector i.
+  mlir::Value treeSums(llvm::ArrayRef<mlir::Value> rows);
+  mlir::Value treeMaxima(llvm::ArrayRef<mlir::Value> rows);
 
   // Memory. Vectors narrower than 16 are tails.
   mlir::Value load(mlir::Value memref, Indices indices) {
@@ -144,7 +155,12 @@ public:
   /// Stack memory; only at the top of a kernel.
   mlir::Value scratch(int64_t count, mlir::Type element);
 
-  // Loops.
+  /// Asks for the line at byte `offset` of a memref of i8. Never faults.
+  void prefetch(mlir::Value bytes, mlir::Value offset);
+
+  // Branches and loops.
+  /// `otherwise` may be null.
+  void branch(mlir::Value condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise = nullptr);
   Values loop(mlir::Value begin, mlir::Value end, int64_t step, mlir::ValueRange carried, LoopBody body);
   void loop(mlir::Value begin, mlir::Value end, int64_t step, llvm::function_ref<void(mlir::Value)> body);
   /// A half-open range.
@@ -163,7 +179,8 @@ public:
   mlir::Value sumOfSquares(mlir::Value memref, Indices row, mlir::Value first, int64_t count);
 
   // Symmetric integer codes.
-  /// The factor and the scale of values up to `largest`: {127/largest, largest/127}, zeros below 1e-30.
+  /// The factor and the scale of values up to `largest`, a scalar or a vector: {127/largest, largest/127}, zeros below
+  /// 1e-30.
   struct CodeScale {
     mlir::Value inverse;
     mlir::Value scale;
@@ -171,10 +188,14 @@ public:
   CodeScale codeScale(mlir::Value largest);
   /// roundeven(values * inverse) as i32, always in -limit..limit (NaN: -limit).
   mlir::Value encode(mlir::Value values, mlir::Value inverse, float limit = 127.0f);
+  /// roundeven(values) as i32, always in 0..127 (NaN: 0).
+  mlir::Value encodeUnsigned(mlir::Value values);
   mlir::Value narrowToBytes(mlir::Value codes);
 
 private:
-  mlir::Value tree(mlir::Value lanes, llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> join);
+  using Join = llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)>;
+  /// The tree 8-4-2-1 of each of the vectors, whose number is a power of two.
+  mlir::Value tree(llvm::ArrayRef<mlir::Value> rows, Join join);
 
   mlir::OpBuilder &builder;
   mlir::Location location;

@@ -84,15 +84,35 @@ struct RopeAppendSpec {
 /// Causal attention of each query, at position p = position + token, with the positions q <= p that its window shows (q
 /// > p - window or q < sinks), in blocks of 64 and spans of 512 absolute positions; blocks and spans that show none are
 /// passed over. Memrefs: q f32 [maxTokens][heads * keyDim], kv i8 [regionBytes], window i32 [4] (moert_kv_window), o
-/// f32 [maxTokens][heads * valueDim]. i4: the query goes through emitHadamard. Score: fma over d ascending, then (* key
-/// scale) * scale. Block: m' = max(m, scores), c = exp(m - m'), p = exp(s - m'), l = fma(l, c, Σp by N2), o = o * c,
-/// then fma(p (* value scale), v, o), positions ascending. Spans are merged ascending in the same way: l = fma(l, b, L
-/// * a), o = fma(o, b, O * a). At last o / l. Tile: one (token, query head), index token * heads + head. Query head h
-/// reads kv head h / (heads / kvHeads).
+/// f32 [maxTokens][heads * valueDim]. Query head h reads kv head h / (heads / kvHeads).
+///
+/// Scores: fma over d ascending, * scale. Integer caches: the query (i4: after emitHadamard) has codes as QuantizeSpec
+/// with one scale sq for the head; float(isum) * (key scale * (sq * scale)). Block: m' = max(m, scores), c = exp(m -
+/// m'), p = exp(s - m'), l = fma(l, c, Σp by N2), o = fma(p, v, o * c), positions ascending. Integer caches: w = p *
+/// value scale; with the largest w of the block, or of the block and group of values, w has codes roundeven(w * (127 /
+/// largest)), none if that is below 1e-30; o = fma(float(isum), largest / 127, o * c). Spans are merged ascending: l =
+/// fma(l, b, L * a), o = fma(o, b, O * a). At last o / l.
+///
+/// Tile: the headsEach() heads of unit u, which share a KV head, and one token: u * n + token. With splits, for one
+/// token: u * splits + i, the spans from ceil(i * spans / splits) on; in place of o, for each span that shows something
+/// in ascending order, sums f32 [maxSpans][heads][valueLanes] and f32 [maxSpans][2][heads]: m and l.
 struct AttentionSpec {
   int64_t maxTokens = 0;
   int64_t heads = 0;
   float scale = 1.0f;
+  KvLayout kv;
+  int64_t splits = 0;
+  int64_t maxSpans = 0;
+
+  int64_t headsEach() const;
+  int64_t numUnits() const { return heads / headsEach(); }
+};
+
+/// Merges the spans that AttentionSpec with splits leaves behind. Memrefs: sums (changed) and stats as there, window
+/// i32 [4], o f32 [1][heads * valueDim]. One tile. Of kv only the form of values matters.
+struct MergeSpansSpec {
+  int64_t heads = 0;
+  int64_t maxSpans = 0;
   KvLayout kv;
 };
 
@@ -155,6 +175,7 @@ llvm::Error check(const QuantizeSpec &spec);
 llvm::Error checkKvLayout(const KvLayout &kv, int64_t heads);
 llvm::Error check(const RopeAppendSpec &spec);
 llvm::Error check(const AttentionSpec &spec);
+llvm::Error check(const MergeSpansSpec &spec);
 llvm::Error check(const RouterSpec &spec);
 llvm::Error check(const CombineSpec &spec);
 llvm::Error check(const GluSpec &spec);
@@ -171,6 +192,8 @@ mlir::func::FuncOp buildRopeAppend(KernelContext &context, mlir::ModuleOp module
                                    const RopeAppendSpec &spec);
 mlir::func::FuncOp buildAttention(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
                                   const AttentionSpec &spec);
+mlir::func::FuncOp buildMergeSpans(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
+                                   const MergeSpansSpec &spec);
 mlir::func::FuncOp buildRouterTopk(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
                                    const RouterSpec &spec);
 mlir::func::FuncOp buildCombine(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,

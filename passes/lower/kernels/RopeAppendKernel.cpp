@@ -120,29 +120,35 @@ struct RopeAppendEmitter {
     return f.add(f.add(block, at), scales);
   }
 
-  /// Keys are stored with positions innermost, so that attention has positions in lanes. Integer codes are in `codes`.
+  /// Keys are stored with positions in lanes: columns [keyDim][64], or words of four codes.
   void emitKey(const Run &run, Value head) {
     const KvLayout &kv = spec.kv;
-    int64_t columns = kv.isPacked() ? 2 : 1, bytes = kv.codeBytes(columns);
-    Value at = f.add(block, f.multiply(head, kv.codeBytes(kv.keyDim) * kKvBlockPositions));
-    at = f.add(f.add(at, kv.keyCodes()), f.multiply(slot, bytes));
+    Value at = f.add(f.add(block, f.multiply(head, kv.codeBytes(kv.keyDim) * kKvBlockPositions)), kv.keyCodes());
     if (kv.isPacked())
       emitHadamard(f, run.memref, kv.keyDim);
-    if (kv.hasScales()) {
-      Value inverse = emitScale(run, f.index(0), kv.keyDim, scaleAt(kv.keyScales(), head));
-      f.overVectors(kv.keyDim, [&](Value column, int64_t width) {
-        f.storeVector(emitCodes(run, column, width, inverse), codes, {column});
+    if (!kv.hasScales())
+      return f.loop(f.index(0), f.index(kv.keyDim), 1, [&](Value column) {
+        Value place = f.add(f.multiply(column, kKvBlockPositions), slot);
+        f.storeBytes(toStored(load(run, column, 1)), region, f.add(at, f.multiply(place, kv.codeBytes(1))));
       });
-    }
-    f.loop(f.index(0), f.index(kv.keyDim / columns), 1, [&](Value row) {
-      Value to = f.add(at, f.multiply(row, kKvBlockPositions * bytes)), column = f.multiply(row, columns);
-      if (!kv.hasScales())
-        return f.storeBytes(toStored(load(run, column, 1)), region, to);
-      Value code = f.load(codes, {column});
-      if (kv.isPacked())
-        code = f.packNibbles(code, f.load(codes, {f.add(column, 1)}));
-      f.store(code, region, {to});
+    Value inverse = emitScale(run, f.index(0), kv.keyDim, scaleAt(kv.keyScales(), head));
+    f.overVectors(kv.keyDim, [&](Value column, int64_t width) {
+      f.storeVector(emitCodes(run, column, width, inverse), codes, {column});
     });
+    int64_t columns = kv.isPacked() ? 8 : 4;
+    f.loop(f.index(0), f.index(kv.keyDim / columns), 1, [&](Value word) {
+      Value column = f.multiply(word, columns), bytes = f.loadVector(codes, {column}, 4);
+      if (kv.isPacked())
+        bytes = f.packNibbles(bytes, f.loadVector(codes, {f.add(column, 4)}, 4));
+      f.storeBytes(bytes, region, f.add(at, f.multiply(f.add(f.multiply(word, kKvBlockPositions), slot), 4)));
+    });
+  }
+
+  /// Stores the bytes `[first, first + width)` of a value of integers, whose four positions in a word start at `at`.
+  void storeWords(Value bytes, Value at, Value first) {
+    int64_t width = cast<VectorType>(bytes.getType()).getNumElements();
+    for (int64_t i = 0; i < width; ++i)
+      f.store(f.extract(bytes, i), region, {f.add(f.add(at, f.multiply(first, 4)), 4 * i)});
   }
 
   /// `count` columns of a value from column `first` on, which share a scale.
@@ -154,11 +160,12 @@ struct RopeAppendEmitter {
     if (kv.isPacked()) {
       Value low = emitCodes(run, first, count / 2, inverse);
       Value high = emitCodes(run, f.add(first, count / 2), count / 2, inverse);
-      return f.storeBytes(f.packNibbles(low, high), region, f.add(at, f.divide(first, 2)));
+      return storeWords(f.packNibbles(low, high), at, f.divide(first, 2));
     }
     f.overVectors(count, [&](Value column, int64_t width) {
-      Value x = kv.hasScales() ? emitCodes(run, column, width, inverse) : toStored(load(run, column, width));
-      f.storeBytes(x, region, f.add(at, f.multiply(column, kv.codeBytes(1))));
+      if (kv.hasScales())
+        return storeWords(emitCodes(run, column, width, inverse), at, column);
+      f.storeBytes(toStored(load(run, column, width)), region, f.add(at, f.multiply(column, kv.codeBytes(1))));
     });
   }
 
@@ -166,7 +173,10 @@ struct RopeAppendEmitter {
     const KvLayout &kv = spec.kv;
     int64_t rowBytes = kv.codeBytes(kv.valueDim);
     Value at = f.add(f.add(block, f.multiply(head, rowBytes * kKvBlockPositions)), kv.valueCodes());
-    at = f.add(at, f.multiply(slot, rowBytes));
+    Value place = f.multiply(slot, rowBytes);
+    if (kv.hasScales()) // words of four positions
+      place = f.add(f.multiply(f.divide(slot, 4), 4 * rowBytes), f.remainder(slot, 4));
+    at = f.add(at, place);
     if (!kv.isPacked())
       return emitValueGroup(run, head, f.index(0), kv.valueDim, at);
     int64_t whole = kv.valueDim / kKvValueGroup * kKvValueGroup;

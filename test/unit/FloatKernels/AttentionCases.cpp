@@ -52,39 +52,55 @@ struct Partial {
   std::vector<float> o;
 };
 
-/// Adds the positions of [begin, begin + 64) that a token at `position` sees; false if there is none.
+/// Adds what the codes of the weights of a block give for the columns [first, first + count).
+void addCodedValues(const Region &region, int64_t head, int64_t begin, const std::vector<int64_t> &seen,
+                    const float *weights, int64_t first, int64_t count, Partial &span) {
+  std::vector<float> scaled;
+  float largest = 0.0f;
+  for (int64_t p : seen) {
+    scaled.push_back(weights[p - begin] * region.scale(region.valueScaleAt(head, first, p)));
+    largest = scaled.back() > largest ? scaled.back() : largest;
+  }
+  float inverse = largest < 1e-30f ? 0.0f : 127.0f / largest, scale = largest < 1e-30f ? 0.0f : largest / 127.0f;
+  for (int64_t i = first; i < first + count; ++i) {
+    int64_t sum = 0;
+    for (size_t j = 0; j < seen.size(); ++j)
+      sum += (int64_t)std::nearbyint(scaled[j] * inverse) * (int64_t)region.value(head, i, seen[j]);
+    span.o[i] = std::fma((float)sum, scale, span.o[i]);
+  }
+}
+
+/// Adds the positions of [begin, begin + 64) that a token at `position` sees; false if there is none. The query has
+/// codes where the cache has; their scale is in `scale`.
 bool addBlock(const Region &region, const float *q, int64_t head, int64_t begin, int64_t position, float scale,
               Partial &span) {
   const KvShape &shape = region.shape;
-  float scores[64], largest = span.largest, partials[16] = {};
-  bool seesAny = false;
-  for (int64_t p = begin; p < begin + 64; ++p) {
-    if (!region.sees(position, p))
-      continue;
-    seesAny = true;
+  float scores[64], weights[64], largest = span.largest, partials[16] = {};
+  std::vector<int64_t> seen;
+  for (int64_t p = begin; p < begin + 64; ++p)
+    if (region.sees(position, p))
+      seen.push_back(p);
+  if (seen.empty())
+    return false;
+  for (int64_t p : seen) {
     float s = 0.0f;
     for (int64_t i = 0; i < shape.keyDim; ++i)
       s = std::fma(q[i], region.key(head, i, p), s);
-    if (region.hasScales())
-      s = s * region.scale(region.keyScaleAt(head, p));
-    scores[p - begin] = s * scale;
+    scores[p - begin] = s * (region.hasScales() ? region.scale(region.keyScaleAt(head, p)) * scale : scale);
     largest = scores[p - begin] > largest ? scores[p - begin] : largest;
   }
-  if (!seesAny)
-    return false;
   float correction = expectedExp(span.largest - largest);
   for (float &o : span.o)
     o = o * correction;
-  for (int64_t p = begin; p < begin + 64; ++p) {
-    if (!region.sees(position, p))
-      continue;
-    float weight = expectedExp(scores[p - begin] - largest);
-    partials[(p - begin) % 16] = partials[(p - begin) % 16] + weight;
-    for (int64_t i = 0; i < shape.valueDim; ++i) {
-      float scaled = region.hasScales() ? weight * region.scale(region.valueScaleAt(head, i, p)) : weight;
-      span.o[i] = std::fma(scaled, region.value(head, i, p), span.o[i]);
-    }
+  for (int64_t p : seen) {
+    weights[p - begin] = expectedExp(scores[p - begin] - largest);
+    partials[(p - begin) % 16] = partials[(p - begin) % 16] + weights[p - begin];
+    for (int64_t i = 0; i < shape.valueDim && !region.isCoded(); ++i)
+      span.o[i] = std::fma(weights[p - begin], region.value(head, i, p), span.o[i]);
   }
+  int64_t group = region.isPacked() ? 32 : shape.valueDim;
+  for (int64_t first = 0; region.isCoded() && first < shape.valueDim; first += group)
+    addCodedValues(region, head, begin, seen, weights, first, std::min(group, shape.valueDim - first), span);
   span.total = std::fma(span.total, correction, treeSum(partials));
   span.largest = largest;
   return true;
@@ -98,6 +114,11 @@ std::vector<float> queryFor(const Region &region, const float *q) {
 std::vector<float> expectedAttention(const Region &region, const float *q, int64_t head, int64_t position,
                                      float scale) {
   std::vector<float> query = queryFor(region, q);
+  if (region.isCoded()) {
+    std::vector<int8_t> codes(query.size());
+    scale = expectedCodes(query.data(), codes.data(), 1, region.shape.keyDim) * scale;
+    query.assign(codes.begin(), codes.end());
+  }
   Partial all{-INFINITY, 0.0f, std::vector<float>((size_t)region.shape.valueDim)};
   for (int64_t first = 0; first <= position; first += 512) {
     Partial span{-INFINITY, 0.0f, std::vector<float>(all.o.size())};
@@ -136,7 +157,12 @@ double exactAttention(const Region &region, const float *q, int64_t head, int64_
   return o / total;
 }
 
-void runAttention(Runner &runner, KernelFunction kernel, int64_t heads, Region &region) {
+/// The kernel that merges spans itself, and those that leave them and merge them.
+struct AttentionKernels {
+  KernelFunction whole, split, merge;
+};
+
+void runAttention(Runner &runner, const AttentionKernels &kernels, int64_t heads, Region &region) {
   const KvShape &shape = region.shape;
   Random random(7);
   float scale = 1.0f / std::sqrt((float)shape.keyDim);
@@ -159,21 +185,32 @@ void runAttention(Runner &runner, KernelFunction kernel, int64_t heads, Region &
         const float *row = &q[(t * heads + h) * shape.keyDim];
         int64_t kvHead = h / (heads / shape.kvHeads);
         std::vector<float> part = expectedAttention(region, row, kvHead, position + t, scale);
-        runner.expectNear("o", part[0], exactAttention(region, row, kvHead, position + t, scale), 1e-5);
+        // Codes of queries and weights have 7 bits and a sign.
+        double tolerance = region.isCoded() ? 0.02 : 1e-5;
+        runner.expectNear("o", part[0], exactAttention(region, row, kvHead, position + t, scale), tolerance);
         expected.insert(expected.end(), part.begin(), part.end());
       }
-    int64_t tiles = numTokens * heads;
-    call(kernel, numTokens, position, 1, tiles, q.data(), region.bytes.data(), &region.window, o.data());
-    call(kernel, numTokens, position, 0, 1, q.data(), region.bytes.data(), &region.window, o.data());
+    int64_t units = attentionUnits(heads, shape.kvHeads), tiles = numTokens * units;
+    call(kernels.whole, numTokens, position, 1, tiles, q.data(), region.bytes.data(), &region.window, o.data());
+    call(kernels.whole, numTokens, position, 0, 1, q.data(), region.bytes.data(), &region.window, o.data());
     runner.expectSame("o", o, expected);
     for (int64_t t = 0; t < numTokens; ++t)
-      call(kernel, 1, position + t, 0, heads, &q[t * heads * shape.keyDim], region.bytes.data(), &region.window,
+      call(kernels.whole, 1, position + t, 0, units, &q[t * heads * shape.keyDim], region.bytes.data(), &region.window,
            &single[t * heads * shape.valueDim]);
     runner.expectSame("o token by token", single, expected);
+    std::vector<float> sums((size_t)(kMaxSpans * heads * shape.valueLanes())), stats((size_t)(kMaxSpans * 2 * heads));
+    for (int64_t t = 0; t < numTokens; ++t) {
+      int64_t splits = kSplits * units, at = position + t, rowOfQ = t * heads * shape.keyDim;
+      for (int64_t tile = splits; tile-- > 0;)
+        call(kernels.split, 1, at, tile, tile + 1, &q[rowOfQ], region.bytes.data(), &region.window, sums.data(),
+             stats.data());
+      call(kernels.merge, 1, at, 0, 1, sums.data(), stats.data(), &region.window, &single[t * heads * shape.valueDim]);
+    }
+    runner.expectSame("o of spans", single, expected);
   }
 }
 
-void runAttentionKernel(const char *name, KernelFunction kernel, int64_t heads, const KvShape &shape) {
+void runAttentionKernel(const char *name, const AttentionKernels &kernels, int64_t heads, const KvShape &shape) {
   Runner runner(name);
   // {window, sinks}: none; smaller than a block; sinks in a block that leaves the window, and beyond one; sinks in the
   // first span and a window in two others.
@@ -183,7 +220,7 @@ void runAttentionKernel(const char *name, KernelFunction kernel, int64_t heads, 
       break;
     Region region(shape);
     region.window = moert_make_kv_window(kContext, window, sinks, kMaxTokens);
-    runAttention(runner, kernel, heads, region);
+    runAttention(runner, kernels, heads, region);
   }
 }
 
@@ -191,7 +228,8 @@ void runAttentionKernel(const char *name, KernelFunction kernel, int64_t heads, 
 
 #define DECLARE(name, ...) extern "C" void name();
 ROPE_KERNELS(DECLARE)
-ATTENTION_KERNELS(DECLARE)
+#define DECLARE_ATTENTION(name, ...) extern "C" void name(), name##_split(), name##_merge();
+ATTENTION_KERNELS(DECLARE_ATTENTION)
 
 void runRopeCases() {
 #define ROPE(name, heads, kvHeads, keyDim, valueDim, kind, layerOffset, rotaryDim, headNorms, unitOffset)              \
@@ -202,6 +240,7 @@ void runRopeCases() {
 
 void runAttentionCases() {
 #define ATTENTION(name, heads, kvHeads, keyDim, valueDim, kind, layerOffset)                                           \
-  runAttentionKernel(#name, name, heads, {kvHeads, keyDim, valueDim, element::kind, layerOffset});
+  runAttentionKernel(#name, {name, name##_split, name##_merge}, heads,                                                 \
+                     {kvHeads, keyDim, valueDim, element::kind, layerOffset});
   ATTENTION_KERNELS(ATTENTION)
 }

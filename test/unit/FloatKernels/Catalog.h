@@ -72,7 +72,25 @@ constexpr int64_t kNumBlocks = kContext / 64;
   X(attention_i4_112, 1, 1, 112, 112, i4, 0)                                                                           \
   X(attention_i4_128, 2, 1, 128, 128, i4, 0)                                                                           \
   X(attention_i4_192, 1, 1, 192, 192, i4, 0)                                                                           \
-  X(attention_i4_256, 1, 1, 256, 256, i4, 0)
+  X(attention_i4_256, 1, 1, 256, 256, i4, 0)                                                                           \
+  X(attention_i8_shared_8, 16, 2, 128, 128, i8, 0)                                                                     \
+  X(attention_i8_shared_7, 14, 2, 32, 24, i8, 64)                                                                      \
+  X(attention_i8_shared_16, 16, 1, 24, 32, i8, 0)                                                                      \
+  X(attention_i8_alone, 2, 2, 32, 72, i8, 0)                                                                           \
+  X(attention_i4_shared_8, 8, 1, 128, 96, i4, 0)                                                                       \
+  X(attention_i4_shared_5, 10, 2, 32, 56, i4, 64)                                                                      \
+  X(attention_f16_shared_6, 6, 1, 32, 40, f16, 0)
+
+constexpr int64_t kSplits = 2;
+constexpr int64_t kMaxSpans = (kContext + 511) / 512;
+
+/// Units of attention: as many query heads as share a KV head and divide it into parts of at most 8.
+constexpr int64_t attentionUnits(int64_t heads, int64_t kvHeads) {
+  int64_t shared = heads / kvHeads, each = shared < 8 ? shared : 8;
+  while (shared % each != 0)
+    --each;
+  return heads / each;
+}
 
 // X(name, experts, topK, score, renormalize, renormEpsilon, factor)
 #define ROUTER_KERNELS(X)                                                                                              \
@@ -117,6 +135,7 @@ struct KvShape {
   int64_t kvHeads, keyDim, valueDim, elementBits, layerOffset;
   constexpr int64_t scaleBytes() const { return elementBits == 8 ? 4 : elementBits == 4 ? 2 : 0; }
   constexpr int64_t valueGroups() const { return elementBits == 4 ? (valueDim + 31) / 32 : 1; }
+  constexpr int64_t valueLanes() const { return elementBits == 4 ? valueGroups() * 32 : (valueDim + 15) / 16 * 16; }
   constexpr int64_t keyCodes() const { return layerOffset; }
   constexpr int64_t keyScales() const { return keyCodes() + kvHeads * keyDim * 64 * elementBits / 8; }
   constexpr int64_t valueCodes() const { return keyScales() + kvHeads * 64 * scaleBytes(); }

@@ -45,6 +45,20 @@ void buildDelta(KernelContext &context, ModuleOp module, llvm::StringRef name, c
   buildDeltaStep(context, module, (name + "_step").str(), spec);
 }
 
+void buildAttentions(KernelContext &context, ModuleOp module, llvm::StringRef name, int64_t heads, const KvLayout &kv) {
+  AttentionSpec spec{kMaxTokens, heads, 1.0f / std::sqrt((float)kv.keyDim), kv};
+  require(check(spec));
+  buildAttention(context, module, name, spec);
+  spec.maxTokens = 1;
+  spec.splits = kSplits;
+  spec.maxSpans = kMaxSpans;
+  require(check(spec));
+  buildAttention(context, module, (name + "_split").str(), spec);
+  MergeSpansSpec merge{heads, kMaxSpans, kv};
+  require(check(merge));
+  buildMergeSpans(context, module, (name + "_merge").str(), merge);
+}
+
 Isa isaOf(llvm::StringRef level) {
   return level == "arm64" ? Isa::Dotprod : level == "avx512" ? Isa::Avx512Vnni : Isa::Avx2;
 }
@@ -72,9 +86,7 @@ void buildAll(KernelContext &context, ModuleOp module) {
                             KV(kvHeads, keyDim, valueDim, kind, layerOffset)})
   ROPE_KERNELS(ROPE)
 #define ATTENTION(name, heads, kvHeads, keyDim, valueDim, kind, layerOffset)                                           \
-  BUILD(buildAttention, name,                                                                                          \
-        AttentionSpec spec{kMaxTokens, heads, 1.0f / std::sqrt((float)keyDim),                                         \
-                           KV(kvHeads, keyDim, valueDim, kind, layerOffset)})
+  buildAttentions(context, module, #name, heads, KV(kvHeads, keyDim, valueDim, kind, layerOffset));
   ATTENTION_KERNELS(ATTENTION)
 #define ROUTER(name, experts, topK, kind, renormalize, renormEpsilon, factor)                                          \
   BUILD(buildRouterTopk, name,                                                                                         \

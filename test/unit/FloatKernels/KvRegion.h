@@ -26,20 +26,26 @@ struct Region {
     return other <= position && (other > position - window.window || other < window.sinks);
   }
   bool isPacked() const { return shape.elementBits == element::i4; }
+  bool isCoded() const { return shape.elementBits <= element::i8; }
   /// Byte of an element.
   int64_t keyAt(int64_t head, int64_t i, int64_t position) const {
-    int64_t row = isPacked() ? (head * shape.keyDim + i) / 2 : head * shape.keyDim + i;
-    return block(position) + shape.keyCodes() + (row * 64 + position % 64) * (isPacked() ? 8 : shape.elementBits) / 8;
+    int64_t base = block(position) + shape.keyCodes() + head * shape.keyDim * 64 * shape.elementBits / 8;
+    int64_t slot = position % 64;
+    if (!isCoded())
+      return base + (i * 64 + slot) * shape.elementBits / 8;
+    int64_t columns = isPacked() ? 8 : 4; // of a word of 4 bytes
+    return base + (i / columns * 64 + slot) * 4 + i % 4;
   }
   int64_t valueAt(int64_t head, int64_t i, int64_t position) const {
-    int64_t row =
-        block(position) + shape.valueCodes() + (head * 64 + position % 64) * shape.valueDim * shape.elementBits / 8;
-    if (!isPacked())
-      return row + i * shape.elementBits / 8;
+    int64_t rowBytes = shape.valueDim * shape.elementBits / 8, slot = position % 64;
+    int64_t base = block(position) + shape.valueCodes() + head * 64 * rowBytes;
+    if (!isCoded())
+      return base + slot * rowBytes + i * shape.elementBits / 8;
     int64_t first = i / 32 * 32, half = std::min<int64_t>(shape.valueDim - first, 32) / 2;
-    return row + first / 2 + (i - first) % half;
+    int64_t byte = isPacked() ? first / 2 + (i - first) % half : i;
+    return base + slot / 4 * 4 * rowBytes + byte * 4 + slot % 4;
   }
-  bool isHighKey(int64_t i) const { return i % 2 == 1; }
+  bool isHighKey(int64_t i) const { return i % 8 >= 4; }
   bool isHighValue(int64_t i) const {
     int64_t first = i / 32 * 32;
     return i - first >= std::min<int64_t>(shape.valueDim - first, 32) / 2;
@@ -87,10 +93,13 @@ struct Region {
     if (isPacked())
       return appendNibbles(k, v, head, position);
     if (shape.elementBits == element::i8) {
-      putRaw(keyScaleAt(head, position),
-             expectedCodes(k, (int8_t *)&bytes[keyAt(head, 0, position)], 64, shape.keyDim));
-      putRaw(valueScaleAt(head, 0, position),
-             expectedCodes(v, (int8_t *)&bytes[valueAt(head, 0, position)], 1, shape.valueDim));
+      std::vector<int8_t> codes((size_t)std::max(shape.keyDim, shape.valueDim));
+      putRaw(keyScaleAt(head, position), expectedCodes(k, codes.data(), 1, shape.keyDim));
+      for (int64_t i = 0; i < shape.keyDim; ++i)
+        putRaw(keyAt(head, i, position), codes[i]);
+      putRaw(valueScaleAt(head, 0, position), expectedCodes(v, codes.data(), 1, shape.valueDim));
+      for (int64_t i = 0; i < shape.valueDim; ++i)
+        putRaw(valueAt(head, i, position), codes[i]);
       return;
     }
     for (int64_t i = 0; i < shape.keyDim; ++i)
