@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Time of a Gated DeltaNet layer between its projections, one thread: one token with states from DRAM against a pure
-/// loop that reads and writes the same bytes, and many tokens. Usage: delta-bandwidth [avx2|avx512vnni]. Main source:
-/// docs/benchmarks.md.
+/// loop that reads and writes the same bytes, and many tokens. Usage: delta-bandwidth [avx2|avxvnni|avx512vnni]. Main
+/// source: docs/benchmarks.md.
 #include "benchmarks/kernel-bandwidth/Measure.h"
 #include "passes/lower/kernels/DeltaKernels.h"
 

@@ -2,7 +2,7 @@
 /// \file
 /// Time of one-token products from DRAM against a pure read loop over the same bytes, and of products of 8 and 64
 /// tokens from the caches against a loop of dot products in registers, one thread. Usage: kernel-bandwidth
-/// [avx2|avx512vnni]. Main source: docs/benchmarks.md.
+/// [avx2|avxvnni|avx512vnni]. Main source: docs/benchmarks.md.
 #include "benchmarks/kernel-bandwidth/Measure.h"
 #include "passes/lower/kernels/Linear.h"
 

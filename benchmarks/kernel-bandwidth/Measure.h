@@ -24,9 +24,13 @@
 
 namespace moec {
 
-/// The instruction level that an argument `avx2` or its absence asks for.
+/// The instruction level that an argument `avx2` or `avxvnni`, or its absence, asks for.
 inline Isa isaOf(int argc, char **argv) {
-  return argc < 2 || std::strcmp(argv[1], "avx2") != 0 ? Isa::Avx512Vnni : Isa::Avx2;
+  if (argc < 2)
+    return Isa::Avx512Vnni;
+  if (std::strcmp(argv[1], "avx2") == 0)
+    return Isa::Avx2;
+  return std::strcmp(argv[1], "avxvnni") == 0 ? Isa::AvxVnni : Isa::Avx512Vnni;
 }
 
 /// Median seconds of each piece of work over nine rounds in turns, after one that is not counted.
@@ -63,6 +67,8 @@ inline void *loadKernel(Isa isa, llvm::function_ref<void(KernelContext &, mlir::
   ObjectOptions options{"x86_64-unknown-linux-gnu", "x86-64", "+avx2,+fma,+f16c"};
   if (isa == Isa::Avx512Vnni)
     options.features += ",+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512vnni";
+  if (isa == Isa::AvxVnni)
+    options.features += ",+avxvnni";
   mlir::DialectRegistry registry;
   registerLLVMPipelineDialects(registry);
   registerObjectTranslations(registry);

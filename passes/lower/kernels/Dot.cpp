@@ -105,14 +105,13 @@ Value DotEmitter::rowBase(Value row) {
 }
 
 void DotEmitter::prefetch(Value base, int64_t bytes) {
-  // Far enough for DRAM latency at one core's bandwidth (100 ns * 20 GB/s, of a server 40), near enough to stay in the
-  // first-level cache.
-  constexpr int64_t kLineBytes = 64;
-  const int64_t aheadBytes = familyOf(isa) == LayoutFamily::X86 ? 4608 : 2048;
+  // Far enough for DRAM latency at one core's bandwidth (100 ns * 20 GB/s), near enough to stay in the first-level
+  // cache.
+  constexpr int64_t kAheadBytes = 2048, kLineBytes = 64;
   int64_t size = cast<MemRefType>(weights.getType()).getDimSize(0);
   OpBuilder &builder = f.getBuilder();
   // One limit for all lines: at the end of the matrix its last lines are asked for again.
-  Value first = f.minimum(f.add(base, aheadBytes), f.index(size - bytes));
+  Value first = f.minimum(f.add(base, kAheadBytes), f.index(size - bytes));
   for (int64_t line = 0; line < bytes; line += kLineBytes)
     memref::PrefetchOp::create(builder, weights.getLoc(), weights, ValueRange{f.add(first, line)}, /*isWrite=*/false,
                                /*localityHint=*/3, /*isDataCache=*/true);

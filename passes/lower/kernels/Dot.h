@@ -83,6 +83,7 @@ private:
 
   // DotX86.cpp
   Values emitX86(mlir::Value row, Tokens tokens);
+  void prefetchX86(mlir::Value at, int64_t bytes);
   Values sumsVnni(mlir::Value block, mlir::Value k, Tokens tokens, mlir::ValueRange initial);
   Values sumsAvx2(mlir::Value block, mlir::Value k, Tokens tokens, mlir::ValueRange initial);
   /// Bytes [first, +width) of the 64 unsigned codes of word `word` (0 .. 7) of a slice of 32 columns.
