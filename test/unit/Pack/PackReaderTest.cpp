@@ -4,6 +4,7 @@
 #include "SamplePack.h"
 
 #include "lib/Pack/PackReader.h"
+#include "moert/Generated.h"
 
 #include "llvm/Support/FileSystem.h"
 
@@ -103,8 +104,10 @@ TEST_F(PackReaderTest, TruncationGivesFoundAndNeeded) {
 }
 
 TEST_F(PackReaderTest, HeaderFaultsAreNamed) {
+  const std::string abi = std::to_string(MOERT_GENERATED_ABI_VERSION);
   EXPECT_EQ(faultOf(withHeader([](moepack_header &h) { h.format_version = 9; })),
-            "'P' has format version 9 and abi version 2, expected 2 and 2; compile the model again");
+            "'P' has format version 9 and abi version " + abi + ", expected 2 and " + abi +
+                "; compile the model again");
   content[40] ^= 1;
   EXPECT_EQ(faultOf(content).substr(0, 42), "'P' has a damaged header: its checksum is ");
   content[40] ^= 1;
