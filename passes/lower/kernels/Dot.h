@@ -84,6 +84,10 @@ private:
   // DotX86.cpp
   Values emitX86(mlir::Value row, Tokens tokens);
   void prefetchX86(mlir::Value at, int64_t bytes);
+  void fenceX86(mlir::ValueRange values);
+  mlir::Value maddPairs(mlir::Value x, mlir::Value y);
+  Values nibblesAvx2(mlir::Value block, mlir::Value k, Tokens tokens, mlir::ValueRange initial);
+  Values bytesAvx2(mlir::Value block, mlir::Value k, Tokens tokens, mlir::ValueRange initial);
   Values sumsVnni(mlir::Value block, mlir::Value k, Tokens tokens, mlir::ValueRange initial);
   Values sumsAvx2(mlir::Value block, mlir::Value k, Tokens tokens, mlir::ValueRange initial);
   /// Bytes [first, +width) of the 64 unsigned codes of word `word` (0 .. 7) of a slice of 32 columns.

@@ -22,6 +22,8 @@ DotEmitter::Values DotEmitter::sumsAvxVnni(Value block, Value k, Tokens tokens, 
         sum = intrinsic("llvm.x86.avx512.vpdpbusd.256", f.vectorOf(f.i32(), 8), {sum, w, x[i]});
       }
     }
+    if (tokens.size() > 1)
+      fenceX86(sums);
   }
   return sums;
 }

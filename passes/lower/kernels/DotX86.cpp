@@ -6,6 +6,7 @@
 #include "passes/lower/kernels/Dot.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -63,48 +64,77 @@ DotEmitter::Values DotEmitter::sumsVnni(Value block, Value k, Tokens tokens, Val
   return chains[0];
 }
 
-/// 32 columns in halves of 8 rows. 4- and 6-bit codes: pmaddubsw, whose sums stay in 16 bits over 8 words of at most
-/// 2 * 15 * 127, or 2 words of at most 2 * 63 * 127. 8-bit codes would saturate there: even and odd columns are widened
-/// to 16 bits and go through pmaddwd.
+/// Loads behind this place are not moved before `values` are known: 16 registers hold no more than one step. Costs no
+/// instruction.
+void DotEmitter::fenceX86(ValueRange values) {
+  std::string constraints = llvm::join(SmallVector<StringRef>(values.size(), "x"), ",");
+  LLVM::InlineAsmOp::create(f.getBuilder(), weights.getLoc(), TypeRange{}, values, "", constraints,
+                            /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                            /*asm_dialect=*/{}, /*operand_attrs=*/{});
+}
+
+Value DotEmitter::maddPairs(Value x, Value y) {
+  return intrinsic("llvm.x86.avx2.pmadd.wd", f.vectorOf(f.i32(), 8), {x, y});
+}
+
+/// 32 columns in halves of 8 rows; sums are [token][half].
 DotEmitter::Values DotEmitter::sumsAvx2(Value block, Value k, Tokens tokens, ValueRange initial) {
+  return encoding().bits() == 8 ? bytesAvx2(block, k, tokens, initial) : nibblesAvx2(block, k, tokens, initial);
+}
+
+/// 4- and 6-bit codes: pmaddubsw, whose sums stay in 16 bits over 8 words of at most 2 * 15 * 127, or 2 words of at
+/// most 2 * 63 * 127. One half after the other.
+DotEmitter::Values DotEmitter::nibblesAvx2(Value block, Value k, Tokens tokens, ValueRange initial) {
+  Type i16 = f.getBuilder().getIntegerType(16);
+  const int64_t wordsAtOnce = encoding().bits() == 4 ? 8 : 2;
+  Values sums(initial.begin(), initial.end());
+  for (int64_t half = 0; half < 2; ++half) {
+    Values pairs(tokens.size());
+    for (int64_t word = 0; word < 8; ++word) {
+      Value bytes = x86Weights(block, word, half * 32, 32);
+      for (auto [i, token] : llvm::enumerate(tokens)) {
+        Value x = activationWord(token, f.add(k, word * 4), 8);
+        Value product = intrinsic("llvm.x86.avx2.pmadd.ub.sw", f.vectorOf(i16), {bytes, x});
+        pairs[i] = pairs[i] ? f.add(pairs[i], product) : product;
+        if (word % wordsAtOnce != wordsAtOnce - 1)
+          continue;
+        Value &sum = sums[2 * i + half];
+        sum = f.add(sum, maddPairs(pairs[i], splatInteger(i16, 16, 1)));
+        pairs[i] = Value();
+      }
+      // Two words share the loaded bytes, those of 6 bits take more registers than one reload costs.
+      if (word % 2 == 1 || encoding().bits() == 6)
+        fenceX86(pairs.front() ? pairs : sums);
+    }
+  }
+  return sums;
+}
+
+/// 8-bit codes would saturate in pmaddubsw: even and odd columns are widened to 16 bits and go through pmaddwd, one
+/// word after the other.
+DotEmitter::Values DotEmitter::bytesAvx2(Value block, Value k, Tokens tokens, ValueRange initial) {
   OpBuilder &b = f.getBuilder();
   Location location = block.getLoc();
   Type i16 = b.getIntegerType(16);
-  VectorType sumType = f.vectorOf(f.i32(), 8), pairType = f.vectorOf(i16);
-  const int64_t wordsAtOnce = encoding().bits() == 4 ? 8 : 2;
-  auto madd = [&](Value x, Value y) { return intrinsic("llvm.x86.avx2.pmadd.wd", sumType, {x, y}); };
   Value eight = splatInteger(i16, 16, 8);
   Values sums(initial.begin(), initial.end());
-  Values pairs(sums.size());
   for (int64_t word = 0; word < 8; ++word) {
-    Values x;
-    for (Value token : tokens)
-      x.push_back(activationWord(token, f.add(k, word * 4), 8));
+    Values even, odd;
     for (int64_t half = 0; half < 2; ++half) {
-      Value bytes = x86Weights(block, word, half * 32, 32);
-      if (encoding().bits() < 8) {
-        for (size_t i = 0; i < tokens.size(); ++i) {
-          Value product = intrinsic("llvm.x86.avx2.pmadd.ub.sw", pairType, {bytes, x[i]});
-          Value &pair = pairs[2 * i + half], &sum = sums[2 * i + half];
-          pair = pair ? f.add(pair, product) : product;
-          if (word % wordsAtOnce != wordsAtOnce - 1)
-            continue;
-          sum = f.add(sum, madd(pair, splatInteger(i16, 16, 1)));
-          pair = Value();
-        }
-        continue;
-      }
-      Value w = bitcast(bytes, i16);
-      Value even = arith::AndIOp::create(b, location, w, splatInteger(i16, 16, 0xff));
-      Value odd = arith::ShRUIOp::create(b, location, w, eight);
-      for (size_t i = 0; i < tokens.size(); ++i) {
-        Value both = bitcast(x[i], i16);
-        Value xEven = arith::ShRSIOp::create(b, location, arith::ShLIOp::create(b, location, both, eight), eight);
-        Value xOdd = arith::ShRSIOp::create(b, location, both, eight);
+      Value w = bitcast(x86Weights(block, word, half * 32, 32), i16);
+      even.push_back(arith::AndIOp::create(b, location, w, splatInteger(i16, 16, 0xff)));
+      odd.push_back(arith::ShRUIOp::create(b, location, w, eight));
+    }
+    for (auto [i, token] : llvm::enumerate(tokens)) {
+      Value x = bitcast(activationWord(token, f.add(k, word * 4), 8), i16);
+      Value xEven = arith::ShRSIOp::create(b, location, arith::ShLIOp::create(b, location, x, eight), eight);
+      Value xOdd = arith::ShRSIOp::create(b, location, x, eight);
+      for (int64_t half = 0; half < 2; ++half) {
         Value &sum = sums[2 * i + half];
-        sum = f.add(sum, f.add(madd(even, xEven), madd(odd, xOdd)));
+        sum = f.add(sum, f.add(maddPairs(even[half], xEven), maddPairs(odd[half], xOdd)));
       }
     }
+    fenceX86(sums);
   }
   return sums;
 }

@@ -173,15 +173,16 @@ TEST_P(X86Instructions, InnerLoopsUseDotProductsWithoutSpills) {
   const char *mnemonic = isa != Isa::Avx2 ? "vpdpbusd" : encoding.bits() == 8 ? "vpmaddwd" : "vpmaddubsw";
   std::vector<Loop> loops = loopsWith(kernel, nameOf(GetParam()), mnemonic);
   EXPECT_FALSE(loops.empty());
+  // limitation L14
+  bool isFull = isa == Isa::AvxVnni && kind == Kind::gateUp && encoding == Encoding::i4m(32);
   for (const Loop &loop : loops)
-    EXPECT_TRUE(isa == Isa::Avx2 || loop.countStack() == 0) << llvm::join(loop.instructions, "\n"); // limitation L14
+    EXPECT_LE(loop.countStack(), isFull ? 2 : 0) << llvm::join(loop.instructions, "\n");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, X86Instructions,
                          testing::Combine(testing::Values(Isa::Avx2, Isa::AvxVnni, Isa::Avx512Vnni),
                                           testing::Values(Kind::linear, Kind::gateUp),
-                                          testing::Values(Encoding::i8(32), Encoding::i6(64), Encoding::i4(32),
-                                                          Encoding::i4m(128))),
+                                          testing::ValuesIn(integerEncodings())),
                          [](const auto &info) { return nameOf(info.param); });
 
 } // namespace
