@@ -28,7 +28,8 @@ def Rt_Kind : I32EnumAttr<"Kind", "what a compute step does", [
   I32EnumAttrCase<"route", 6>, I32EnumAttrCase<"gate_up", 7>, I32EnumAttrCase<"down", 8>,
   I32EnumAttrCase<"combine", 9>, I32EnumAttrCase<"glu", 10>, I32EnumAttrCase<"gate", 11>,
   I32EnumAttrCase<"conv", 12>, I32EnumAttrCase<"delta_rule", 13>, I32EnumAttrCase<"gated_norm", 14>,
-  I32EnumAttrCase<"delta_step", 15>, I32EnumAttrCase<"gather", 16>, I32EnumAttrCase<"merge_spans", 17>]> {
+  I32EnumAttrCase<"delta_step", 15>, I32EnumAttrCase<"gather", 16>, I32EnumAttrCase<"merge_spans", 17>,
+  I32EnumAttrCase<"tile_max", 18>]> {
   let cppNamespace = "::mlir::rt";
   let genSpecializedAttr = 0;
 }

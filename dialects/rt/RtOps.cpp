@@ -88,6 +88,8 @@ static KindNeeds needsOf(Kind kind) {
     return {1, 1, {"columns", "row_bytes", "encoding"}};
   case Kind::gather:
     return {2, 1, {"rows", "columns", "encoding"}};
+  case Kind::tile_max:
+    return {1, 1, {}};
   case Kind::norm:
     return {2, 1, {"eps", "unit_offset", "group", "emit_float"}};
   case Kind::quantize:

@@ -138,6 +138,7 @@ def Rt_ComputeOp : Rt_Op<"compute", [AttrSizedOperandSegments]> {
     |---|---|---|---|
     | embed | rows | x | columns, row_bytes, encoding |
     | gather | weight, tokens | x | rows, columns, encoding |
+    | tile_max | logits | maxima of tiles of MOERT_LOGIT_TILE columns | |
     | norm | x, weight | [y] [codes, scales, sums] | eps, unit_offset, group, emit_float |
     | quantize | x | codes, scales, sums | group |
     | linear | weight, x or (codes, scales, sums), [bias], [residual] | y | rows, columns, encoding, bias, residual |

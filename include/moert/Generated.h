@@ -16,7 +16,10 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A `.so` and a runtime archive of different versions are refused at link time.
-#define MOERT_GENERATED_ABI_VERSION 3u
+#define MOERT_GENERATED_ABI_VERSION 4u
+
+/// Logits of which the head leaves the largest, so that a sampler need not look at all of them.
+#define MOERT_LOGIT_TILE 1024u
 
 /// CPU features that generated code may need (bits of `moert_model_descriptor::features_required`).
 enum {
@@ -172,6 +175,9 @@ typedef struct moert_model_descriptor {
   const char *report_json;
   uint32_t window; /* compiled attention window in positions; 0 = none */
   uint32_t sinks;  /* first positions that are always seen */
+  /* arena: float32 [head_rows, tiles of MOERT_LOGIT_TILE logits], written by head: the largest of each tile, minus
+     infinity where all are NaN; 0 = none */
+  uint64_t maxima_offset;
 } moert_model_descriptor;
 
 #ifdef __cplusplus
@@ -180,6 +186,6 @@ static_assert(sizeof(void *) == 8, "64-bit targets only");
 static_assert(sizeof(moert_wave) == 32 && sizeof(moert_context) == 128 && sizeof(moert_calls) == 64);
 static_assert(sizeof(moert_phase) == 24 && sizeof(moert_chain) == 56);
 static_assert(sizeof(moert_plan_table) == 64 && sizeof(moert_streamed_table) == 16);
-static_assert(sizeof(moert_model_descriptor) == 280);
+static_assert(sizeof(moert_model_descriptor) == 288);
 #endif
 #endif

@@ -39,6 +39,7 @@ DescriptorContent describeModule(ModuleOp module) {
   d.head_rows = static_cast<uint32_t>(plan("head_rows"));
   d.hidden_offset = plan("hidden_offset");
   d.logits_offset = plan("logits_offset");
+  d.maxima_offset = plan("maxima_offset");
   d.plan = {plan("arena_bytes"),    plan("resident_bytes"),
             plan("kv_block_bytes"), plan("state_bytes"),
             plan("record_bytes"),   plan("num_expert_records"),
@@ -166,6 +167,7 @@ OwningOpRef<ModuleOp> buildDescriptorModule(MLIRContext &context, const Descript
     fields.pointer(report);
     for (uint32_t value : {d.window, d.sinks})
       fields.integer(32, value);
+    fields.integer(64, d.maxima_offset);
   };
   Block scratch;
   OpBuilder scratchBuilder(&context);

@@ -167,8 +167,7 @@ FailureOr<TilesAttr> KernelCache::generate(ComputeOp step, StringRef name) {
   Spec spec{step.getSpec()};
   auto perToken = [&](int64_t count) { return TilesAttr::get(module.getContext(), count, Per::token); };
   TilesAttr perRankedToken = TilesAttr::get(module.getContext(), 1, Per::ranked_token);
-  /// Checks a spec, then generates.
-  auto make = [&](auto build, const auto &kernelSpec, TilesAttr tiles) -> FailureOr<TilesAttr> {
+  auto make = [&](auto build, const auto &kernelSpec, TilesAttr tiles) -> FailureOr<TilesAttr> { // checks first
     if (failed(report(step, moec::check(kernelSpec))))
       return failure();
     build(context, module, name, kernelSpec);
@@ -186,6 +185,9 @@ FailureOr<TilesAttr> KernelCache::generate(ComputeOp step, StringRef name) {
         moec::buildGather,
         moec::GatherSpec{rowsOf(step.getOuts()[0]), spec.integer("rows"), spec.integer("columns"), encodingOf(spec)},
         perToken(1));
+  case Kind::tile_max:
+    return make(moec::buildTileMax, moec::TileMaxSpec{rowsOf(step.getIns()[0]), columns(step.getIns()[0])},
+                perToken(1));
   case Kind::norm:
     return make(moec::buildNorm,
                 moec::NormSpec{rowsOf(step.getIns()[0]), columns(step.getIns()[0]), spec.real("eps"),

@@ -4,7 +4,10 @@
 /// Main source: docs/architecture.md ("Plan").
 #include "passes/plan/StepPlanner.h"
 
+#include "include/moert/Generated.h"
+
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::moe;
@@ -164,6 +167,11 @@ LogicalResult StepPlanner::planLinear(LinearOp op) {
   }
   emitLinear(product, *weight, viewsOf.lookup(op.getX()), *bias, residual, y);
   viewsOf[op.getY()] = {y};
+  if (residual)
+    return success();
+  int64_t numTiles = llvm::divideCeil(op.getY().getType().getDimSize(1), MOERT_LOGIT_TILE);
+  program->compute(Kind::tile_max, {y},
+                   {program->makeFixed({tokens, numTiles}, builder.getF32Type(), arena.maximaOffset, false)}, {});
   return success();
 }
 

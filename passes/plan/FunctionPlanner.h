@@ -29,7 +29,7 @@ struct StatePlan {
 /// Parts of the arena that all entry functions agree on, in bytes and rows.
 struct ArenaPlan {
   int64_t chunk = 0, headRows = 0;
-  int64_t hiddenOffset = 0, logitsOffset = 0;
+  int64_t hiddenOffset = 0, logitsOffset = 0, maximaOffset = 0;
   int64_t sharedOffset = 0; ///< where buffers of one call start
 };
 

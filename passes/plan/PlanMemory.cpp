@@ -5,7 +5,7 @@
 #include "passes/plan/FunctionPlanner.h"
 #include "passes/plan/Passes.h"
 
-#include "include/moert/KvWindow.h"
+#include "include/moert/Generated.h"
 #include "lib/Plan/KvLayout.h"
 #include "lib/Support/CheckedMath.h"
 
@@ -125,7 +125,8 @@ struct PlanMemory : moe::impl::PlanMemoryBase<PlanMemory> {
     arena.headRows = std::min(kHeadRows, arena.chunk);
     arena.hiddenOffset = 0;
     arena.logitsOffset = alignUp(arena.chunk * hidden * 4);
-    arena.sharedOffset = arena.logitsOffset + alignUp(arena.headRows * vocab * 4);
+    arena.maximaOffset = arena.logitsOffset + alignUp(arena.headRows * vocab * 4);
+    arena.sharedOffset = arena.maximaOffset + alignUp(arena.headRows * llvm::divideCeil(vocab, MOERT_LOGIT_TILE) * 4);
     int64_t arenaBytes = arena.sharedOffset;
     for (auto [name, tokens] :
          {std::pair("prefill", arena.chunk), std::pair("decode", int64_t(1)), std::pair("head", arena.headRows)}) {
@@ -169,6 +170,7 @@ struct PlanMemory : moe::impl::PlanMemoryBase<PlanMemory> {
     put("head_rows", arena.headRows);
     put("hidden_offset", arena.hiddenOffset);
     put("logits_offset", arena.logitsOffset);
+    put("maxima_offset", arena.maximaOffset);
     module->setAttr("rt.plan", builder.getDictionaryAttr(plan));
   }
 };

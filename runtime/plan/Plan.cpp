@@ -7,6 +7,7 @@
 #include "runtime/base/Checked.h"
 #include "runtime/base/Platform.h"
 #include "runtime/base/Status.h"
+#include "runtime/sampler/Sampler.h"
 #include "runtime/session/Session.h"
 
 #include <stdio.h>
@@ -21,16 +22,18 @@ moert_status checkDescriptor(const moert_model_descriptor &d, moert_error *error
                 "model descriptor has abi version %u and %u bytes, expected version %u and %u bytes", d.abi_version,
                 d.struct_bytes, MOERT_GENERATED_ABI_VERSION, static_cast<unsigned>(sizeof(moert_model_descriptor)));
   uint64_t logitsRow = 4ull * d.vocab_size, hiddenRow = 4ull * d.hidden_size;
-  CheckedSum hiddenEnd, logitsEnd;
+  CheckedSum hiddenEnd, logitsEnd, maximaEnd;
   hiddenEnd.add(d.hidden_offset);
   hiddenEnd.addProduct(hiddenRow, d.max_chunk);
   logitsEnd.add(d.logits_offset);
   logitsEnd.addProduct(logitsRow, d.head_rows);
+  maximaEnd.add(d.maxima_offset);
+  maximaEnd.addProduct(4ull * numLogitTiles(d.vocab_size), d.maxima_offset ? d.head_rows : 0);
   bool valid = d.vocab_size && d.context && d.max_chunk && d.head_rows && d.prefill && d.decode && d.head &&
-               hiddenEnd.valid && logitsEnd.valid && hiddenEnd.total <= d.plan.arena_bytes &&
-               logitsEnd.total <= d.plan.arena_bytes && d.plan.kv_block_bytes <= (1ull << 40) &&
-               d.context <= INT32_MAX && d.max_chunk <= INT32_MAX && d.window <= d.context &&
-               (d.sinks == 0 || (d.window && d.sinks < d.context));
+               hiddenEnd.valid && logitsEnd.valid && maximaEnd.valid && maximaEnd.total <= d.plan.arena_bytes &&
+               hiddenEnd.total <= d.plan.arena_bytes && logitsEnd.total <= d.plan.arena_bytes &&
+               d.plan.kv_block_bytes <= (1ull << 40) && d.context <= INT32_MAX && d.max_chunk <= INT32_MAX &&
+               d.window <= d.context && (d.sinks == 0 || (d.window && d.sinks < d.context));
   if (d.plan.num_expert_records)
     valid = valid && d.num_experts && d.top_k && d.top_k <= d.num_experts && d.plan.record_bytes &&
             d.plan.record_bytes % kPageBytes == 0 && d.plan.record_bytes <= (1ull << 40) &&

@@ -39,25 +39,25 @@ void siftDown(uint64_t *heap, uint32_t size, uint32_t root) {
   heap[root] = moving;
 }
 
-/// Candidates in descending order, sorted only as far as they are asked for: a heap in front, the sorted ones behind.
+/// Keys in descending order, sorted only as far as they are asked for: a heap in front, the sorted ones behind.
 class Candidates {
 public:
-  Candidates(const float *logits, uint32_t count, uint64_t *keys) : keys(keys), count(count), heapSize(count) {
-    for (uint32_t id = 0; id < count; ++id)
-      keys[id] = keyOf(logits[id], id);
+  Candidates(uint64_t *keys, uint32_t count) : keys(keys), count(count), heapSize(count) {
     for (uint32_t i = count / 2; i-- > 0;)
       siftDown(keys, heapSize, i);
   }
 
-  /// Id of candidate `rank`; each rank is first asked for after all lower ones.
-  int32_t id(uint32_t rank) {
+  uint32_t size() const { return count; }
+  int32_t id(uint32_t rank) { return idOf(key(rank)); }
+  /// Key of candidate `rank`; each rank is first asked for after all lower ones.
+  uint64_t key(uint32_t rank) {
     while (count - heapSize <= rank) {
       uint64_t top = keys[0];
       keys[0] = keys[--heapSize];
       siftDown(keys, heapSize, 0);
       keys[heapSize] = top;
     }
-    return idOf(keys[count - 1 - rank]);
+    return keys[count - 1 - rank];
   }
 
 private:
@@ -71,12 +71,73 @@ public:
   Weights(const float *logits, float maximum, float temperature)
       : logits(logits), maximum(maximum), temperature(temperature) {}
 
-  uint64_t of(int32_t id) const { return fixedPointExp((static_cast<double>(logits[id]) - maximum) / temperature); }
+  uint64_t of(int32_t id) const { return ofLogit(logits[id]); }
+  uint64_t ofLogit(float logit) const { return fixedPointExp((static_cast<double>(logit) - maximum) / temperature); }
 
 private:
   const float *logits;
   double maximum;
   double temperature;
+};
+
+/// Keys of all logits whose ordered bits are at least `bound`; returns their number.
+uint32_t gatherFrom(const TiledLogits &logits, uint32_t bound, uint64_t *keys) {
+  uint32_t count = 0;
+  for (uint32_t tile = 0; tile < logits.numTiles(); ++tile) {
+    if (orderedBits(logits.maxima[tile]) < bound)
+      continue;
+    for (uint32_t id = logits.begin(tile); id < logits.end(tile); ++id) {
+      keys[count] = keyOf(logits.values[id], id);
+      count += keys[count] >> 32 >= bound;
+    }
+  }
+  return count;
+}
+
+/// Ordered bits that the k largest logits reach: those of the k-th largest maximum, since each of k tiles holds its
+/// own.
+uint32_t boundOfLargest(const TiledLogits &logits, uint32_t k, uint64_t *scratch) {
+  uint32_t numTiles = logits.numTiles();
+  if (k > numTiles)
+    return 0;
+  for (uint32_t tile = 0; tile < numTiles; ++tile)
+    scratch[tile] = keyOf(logits.maxima[tile], tile);
+  Candidates maxima(scratch, numTiles);
+  uint32_t bound = 0;
+  for (uint32_t rank = 0; rank < k; ++rank)
+    bound = static_cast<uint32_t>(maxima.key(rank) >> 32);
+  return bound;
+}
+
+/// Sums of all weights by the position of their highest bit. Larger logits have larger weights.
+struct WeightClasses {
+  static constexpr int kCount = 64;
+  uint64_t sums[kCount] = {};
+  uint32_t lowest[kCount]; /// ordered bits of the smallest logit of the class
+  uint64_t total = 0;
+
+  void add(uint64_t weight, float logit) {
+    if (!weight)
+      return;
+    int index = 63 - __builtin_clzll(weight);
+    uint32_t bits = orderedBits(logit);
+    lowest[index] = sums[index] && lowest[index] < bits ? lowest[index] : bits;
+    sums[index] += weight;
+    total += weight;
+  }
+
+  /// Ordered bits that all logits reach which are kept while less than `threshold` is, and whose weight is at least
+  /// `leastWeight`.
+  uint32_t boundOf(uint64_t threshold, uint64_t leastWeight) const {
+    uint64_t sum = 0;
+    uint32_t bound = UINT32_MAX;
+    for (int index = kCount - 1; index >= 0 && (sum == 0 || (sum < threshold && leastWeight >> index <= 1)); --index)
+      if (sums[index]) {
+        sum += sums[index];
+        bound = lowest[index];
+      }
+    return bound;
+  }
 };
 
 uint64_t mulHigh(uint64_t a, uint64_t b) {
@@ -120,13 +181,27 @@ const char *checkSamplerOptions(const moert_sampler_options &options) {
   return nullptr;
 }
 
-int32_t greedyToken(const float *logits, uint32_t vocabSize) {
+void findMaxima(const float *values, uint32_t vocabSize, float *maxima) {
+  TiledLogits logits{values, maxima, vocabSize};
+  for (uint32_t tile = 0; tile < logits.numTiles(); ++tile) {
+    maxima[tile] = -__builtin_inff();
+    for (uint32_t id = logits.begin(tile); id < logits.end(tile); ++id)
+      maxima[tile] = values[id] > maxima[tile] ? values[id] : maxima[tile];
+  }
+}
+
+int32_t greedyToken(const TiledLogits &logits) {
   uint64_t best = 0;
-  for (uint32_t id = 0; id < vocabSize; ++id) {
-    uint64_t key = keyOf(logits[id], id);
+  for (uint32_t tile = 0; tile < logits.numTiles(); ++tile) {
+    uint64_t key = keyOf(logits.maxima[tile], tile);
     best = key > best ? key : best;
   }
-  return vocabSize == 0 ? 0 : idOf(best);
+  if (best == 0)
+    return 0;
+  uint32_t tile = static_cast<uint32_t>(idOf(best)), id = logits.begin(tile);
+  while (id + 1 < logits.end(tile) && orderedBits(logits.values[id]) != best >> 32)
+    ++id;
+  return static_cast<int32_t>(id);
 }
 
 uint64_t fixedPointExp(double x) {
@@ -150,35 +225,62 @@ uint64_t randomBits(uint64_t seed, uint64_t position) {
   return mixBits(mixBits(seed + kGamma) + (position + 1) * kGamma);
 }
 
-int32_t sampleToken(const float *logits, uint32_t vocabSize, const moert_sampler_options &options, uint64_t position,
+/// The token of the whole distribution: ids ascend, so that nothing needs sorting. `sums` [numTiles] are those of
+/// tiles.
+static int32_t drawFromAll(const TiledLogits &logits, const Weights &weights, uint64_t target, const uint64_t *sums) {
+  uint32_t tile = 0;
+  for (; tile + 1 < logits.numTiles() && sums[tile] <= target; ++tile)
+    target -= sums[tile];
+  uint64_t sum = 0;
+  for (uint32_t id = logits.begin(tile); id < logits.end(tile); ++id)
+    if ((sum += weights.of(static_cast<int32_t>(id))) > target)
+      return static_cast<int32_t>(id);
+  return static_cast<int32_t>(logits.vocabSize - 1); // never: the target is less than the total
+}
+
+int32_t sampleToken(const TiledLogits &logits, const moert_sampler_options &options, uint64_t position,
                     uint64_t *scratch) {
-  int32_t best = greedyToken(logits, vocabSize);
-  if (options.temperature == 0.0f || vocabSize == 0)
+  int32_t best = greedyToken(logits);
+  if (options.temperature == 0.0f || logits.vocabSize == 0)
     return best;
-  float maximum = logits[best];
+  float maximum = logits.values[best];
   if (!(maximum - maximum == 0.0f)) // all minus infinity, or plus infinity: no finite distribution
     return best;
-  Weights weights(logits, maximum, options.temperature);
-  bool limited = options.top_k > 0 && static_cast<uint32_t>(options.top_k) < vocabSize;
-  uint32_t numCandidates = limited ? static_cast<uint32_t>(options.top_k) : vocabSize;
-  Candidates candidates(logits, vocabSize, scratch);
-  uint64_t total = 0;
-  for (uint32_t i = 0; i < numCandidates; ++i)
-    total += weights.of(limited ? candidates.id(i) : static_cast<int32_t>(i));
-  uint64_t threshold = thresholdOf(options.top_p > 0.0f ? options.top_p : 1.0f, total);
+  Weights weights(logits.values, maximum, options.temperature);
   // The largest weight is 2^40.
   uint64_t leastWeight = static_cast<uint64_t>(static_cast<double>(options.min_p) * 1099511627776.0);
-  uint64_t draw = randomBits(options.seed, position), kept = 0;
-  uint32_t numKept = 0;
-  if (threshold == total && !limited && !leastWeight) {
-    // Nothing is cut off: the order of ids serves as well and needs no sorting.
-    uint64_t target = mulHigh(draw, total), sum = 0;
-    for (uint32_t id = 0; id < vocabSize; ++id)
-      if ((sum += weights.of(static_cast<int32_t>(id))) > target)
-        return static_cast<int32_t>(id);
-    return best;
+  uint64_t draw = randomBits(options.seed, position), threshold;
+  float topP = options.top_p > 0.0f ? options.top_p : 1.0f;
+  uint32_t bound, most = logits.vocabSize;
+  if (options.top_k > 0 && static_cast<uint32_t>(options.top_k) < logits.vocabSize) {
+    most = static_cast<uint32_t>(options.top_k);
+    bound = boundOfLargest(logits, most, scratch);
+    threshold = 0; // of the k largest, below
+  } else {
+    WeightClasses classes;
+    for (uint32_t tile = 0; tile < logits.numTiles(); ++tile) {
+      uint64_t before = classes.total;
+      if (weights.ofLogit(logits.maxima[tile]))
+        for (uint32_t id = logits.begin(tile); id < logits.end(tile); ++id)
+          classes.add(weights.of(static_cast<int32_t>(id)), logits.values[id]);
+      scratch[tile] = classes.total - before;
+    }
+    threshold = thresholdOf(topP, classes.total);
+    if (threshold == classes.total && !leastWeight)
+      return drawFromAll(logits, weights, mulHigh(draw, classes.total), scratch);
+    bound = classes.boundOf(threshold, leastWeight);
   }
-  while (numKept < numCandidates && (numKept == 0 || kept < threshold)) {
+  Candidates candidates(scratch, gatherFrom(logits, bound, scratch));
+  most = most < candidates.size() ? most : candidates.size();
+  if (threshold == 0) {
+    uint64_t total = 0;
+    for (uint32_t rank = 0; rank < most; ++rank)
+      total += weights.of(candidates.id(rank));
+    threshold = thresholdOf(topP, total);
+  }
+  uint64_t kept = 0;
+  uint32_t numKept = 0;
+  while (numKept < most && (numKept == 0 || kept < threshold)) {
     uint64_t weight = weights.of(candidates.id(numKept));
     if (numKept && weight < leastWeight)
       break;
@@ -186,9 +288,9 @@ int32_t sampleToken(const float *logits, uint32_t vocabSize, const moert_sampler
     ++numKept;
   }
   uint64_t target = mulHigh(draw, kept), sum = 0;
-  for (uint32_t i = 0; i < numKept; ++i)
-    if ((sum += weights.of(candidates.id(i))) > target)
-      return candidates.id(i);
+  for (uint32_t rank = 0; rank < numKept; ++rank)
+    if ((sum += weights.of(candidates.id(rank))) > target)
+      return candidates.id(rank);
   return best;
 }
 

@@ -92,8 +92,15 @@ static moert_status runHead(moert_session &session, uint64_t n, moert_logits_cal
         return fail(error, MOERT_STATUS_CANCELLED, "cancelled by the logits callback at position %llu",
                     print(session.ready + first + i));
     first += count;
-    if (first == n)
-      memcpy(session.logits, rows + (count - 1) * d.vocab_size, sizeof(float) * d.vocab_size);
+    if (first < n)
+      continue;
+    memcpy(session.logits, rows + (count - 1) * d.vocab_size, sizeof(float) * d.vocab_size);
+    uint64_t numTiles = numLogitTiles(d.vocab_size);
+    const float *maxima = reinterpret_cast<const float *>(session.arena.data + d.maxima_offset);
+    if (d.maxima_offset)
+      memcpy(session.maxima, maxima + (count - 1) * numTiles, sizeof(float) * numTiles);
+    else
+      findMaxima(session.logits, d.vocab_size, session.maxima);
   }
   session.hasLogits = true;
   return MOERT_STATUS_OK;
@@ -227,8 +234,8 @@ moert_status sampleNext(moert_session &session, const moert_sampler_options &opt
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "sampler options: %s (top_k %d)", problem, options.top_k);
   if (moert_status status = makeLogits(session, error))
     return status;
-  id = sampleToken(session.logits, session.model->descriptor->vocab_size, options, session.length + session.numDropped,
-                   session.samplerScratch);
+  TiledLogits logits{session.logits, session.maxima, session.model->descriptor->vocab_size};
+  id = sampleToken(logits, options, session.length + session.numDropped, session.samplerScratch);
   return MOERT_STATUS_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/api/Model.h"
 #include "runtime/base/Checked.h"
 #include "runtime/base/Status.h"
+#include "runtime/sampler/Sampler.h"
 #include "runtime/session/Session.h"
 
 #include <string.h>
@@ -43,6 +44,7 @@ void goBack(moert_session &session, uint64_t position) {
   if (checkpoint->hasLogits && session.ready == session.length && !session.hasLogits) {
     uint64_t vocabulary = session.model->descriptor->vocab_size;
     memcpy(session.logits, session.checkpoints.logitsOf(*checkpoint), sizeof(float) * vocabulary);
+    findMaxima(session.logits, static_cast<uint32_t>(vocabulary), session.maxima);
     session.hasLogits = true;
   }
 }

@@ -7,6 +7,7 @@
 #include "runtime/base/Checked.h"
 #include "runtime/base/Status.h"
 #include "runtime/plan/Plan.h"
+#include "runtime/sampler/Sampler.h"
 
 #include <string.h>
 
@@ -18,6 +19,7 @@ static moert_session *placeSession(Carver &carver, const moert_model_descriptor 
   for (uint32_t t = 0; t < d.num_streamed_tables; ++t)
     rowBytes = maxOf(rowBytes, d.streamed_tables[t].row_bytes + 8ull);
   auto *logits = carver.take<float>(d.vocab_size);
+  auto *maxima = carver.take<float>(numLogitTiles(d.vocab_size));
   auto *scratch = carver.take<uint64_t>(d.vocab_size);
   auto *row = carver.take<uint8_t>(rowBytes);
   auto *history = carver.take<int32_t>(settings.context);
@@ -29,6 +31,7 @@ static moert_session *placeSession(Carver &carver, const moert_model_descriptor 
     return nullptr;
   }
   session->logits = logits;
+  session->maxima = maxima;
   session->samplerScratch = scratch;
   session->row = row;
   session->history = history;

@@ -86,6 +86,7 @@ struct moert_session {
   uint64_t numDropped; /// tokens that slides dropped
   uint64_t numSlides;
   float *logits; /// [vocab_size] of the last token, if hasLogits
+  float *maxima; /// of tiles of these logits
   uint64_t *samplerScratch;
   uint8_t *row; /// one row of a streamed table with its checksum
   moert::ExpertWaves waves;

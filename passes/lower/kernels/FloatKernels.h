@@ -41,6 +41,14 @@ struct GatherSpec {
   Encoding encoding;
 };
 
+/// The largest value of each tile of MOERT_LOGIT_TILE columns; NaN are passed over, minus infinity where there is
+/// nothing else. Memrefs: x f32 [maxTokens][columns], maxima f32 [maxTokens][columns / MOERT_LOGIT_TILE, rounded up].
+/// Tile: one token.
+struct TileMaxSpec {
+  int64_t maxTokens = 0;
+  int64_t columns = 0;
+};
+
 /// s = 1 / sqrt(Σx²/columns + eps), y = (x * s) * w, or (x * s) * (w + 1) with unitOffset; Σ by N2, each partial by
 /// fma. Memrefs, in order: x f32 [maxTokens][columns], w f32 [columns], y f32 [maxTokens][columns] if storesFloat, and
 /// if group > 0 codes i8 [maxTokens][columns], scales f32 [maxTokens][columns/group], sums i32
@@ -170,6 +178,7 @@ struct GateSpec {
 /// Each check says whether a generator takes the spec; a generator is only called with one that passed.
 llvm::Error check(const EmbedSpec &spec);
 llvm::Error check(const GatherSpec &spec);
+llvm::Error check(const TileMaxSpec &spec);
 llvm::Error check(const NormSpec &spec);
 llvm::Error check(const QuantizeSpec &spec);
 llvm::Error checkKvLayout(const KvLayout &kv, int64_t heads);
@@ -185,6 +194,8 @@ mlir::func::FuncOp buildEmbed(KernelContext &context, mlir::ModuleOp module, llv
                               const EmbedSpec &spec);
 mlir::func::FuncOp buildGather(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
                                const GatherSpec &spec);
+mlir::func::FuncOp buildTileMax(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
+                                const TileMaxSpec &spec);
 mlir::func::FuncOp buildNorm(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name, const NormSpec &spec);
 mlir::func::FuncOp buildQuantize(KernelContext &context, mlir::ModuleOp module, llvm::StringRef name,
                                  const QuantizeSpec &spec);

@@ -20,13 +20,20 @@ static moert_sampler_options sampling(float temperature, int32_t topK = 0, float
   return options;
 }
 
+/// By the maxima that a model would leave.
+static int32_t sample(const std::vector<float> &logits, const moert_sampler_options &options, uint64_t position) {
+  uint32_t vocabSize = static_cast<uint32_t>(logits.size());
+  std::vector<float> maxima(numLogitTiles(vocabSize));
+  std::vector<uint64_t> scratch(vocabSize);
+  findMaxima(logits.data(), vocabSize, maxima.data());
+  return sampleToken({logits.data(), maxima.data(), vocabSize}, options, position, scratch.data());
+}
+
 static std::vector<double> frequencies(const std::vector<float> &logits, const moert_sampler_options &options) {
   constexpr int kDraws = 100000;
   std::vector<int> counts(logits.size());
-  std::vector<uint64_t> scratch(logits.size());
-  uint32_t vocabSize = static_cast<uint32_t>(logits.size());
   for (uint64_t position = 0; position < kDraws; ++position)
-    ++counts[static_cast<size_t>(sampleToken(logits.data(), vocabSize, options, position, scratch.data()))];
+    ++counts[static_cast<size_t>(sample(logits, options, position))];
   std::vector<double> share;
   for (int count : counts)
     share.push_back(static_cast<double>(count) / kDraws);
@@ -38,21 +45,20 @@ constexpr double kTolerance = 0.008;
 
 TEST(Sampler, GreedyTakesTheLowestIdOfTies) {
   std::vector<float> logits = {1, 3, 2, 3};
-  EXPECT_EQ(greedyToken(logits.data(), 4), 1);
-  EXPECT_EQ(sampleToken(logits.data(), 4, sampling(0), 9, nullptr), 1);
+  EXPECT_EQ(sample(logits, sampling(0), 0), 1);
+  EXPECT_EQ(sample(logits, sampling(0), 9), 1);
   logits = {-0.0f, 0.0f, -1};
-  EXPECT_EQ(greedyToken(logits.data(), 3), 0);
+  EXPECT_EQ(sample(logits, sampling(0), 0), 0);
 }
 
 TEST(Sampler, NumbersThatAreNoneLose) {
   const float nan = std::nanf(""), infinity = std::numeric_limits<float>::infinity();
   std::vector<float> logits = {nan, -5, nan};
-  std::vector<uint64_t> scratch(3);
-  EXPECT_EQ(sampleToken(logits.data(), 3, sampling(1), 0, scratch.data()), 1);
+  EXPECT_EQ(sample(logits, sampling(1), 0), 1);
   logits = {1, infinity, infinity};
-  EXPECT_EQ(sampleToken(logits.data(), 3, sampling(1), 0, scratch.data()), 1);
+  EXPECT_EQ(sample(logits, sampling(1), 0), 1);
   logits = {nan, nan, nan};
-  EXPECT_EQ(sampleToken(logits.data(), 3, sampling(1), 0, scratch.data()), 0);
+  EXPECT_EQ(sample(logits, sampling(1), 0), 0);
 }
 
 TEST(Sampler, MinPCutsWhatIsFarBelowTheLargest) {
@@ -118,10 +124,9 @@ TEST(Sampler, KnownDraws) {
   std::vector<float> logits(64);
   for (int i = 0; i < 64; ++i)
     logits[static_cast<size_t>(i)] = static_cast<float>(i * 37 % 64) / 16.0f;
-  std::vector<uint64_t> scratch(64);
   std::vector<int32_t> ids;
   for (uint64_t position = 0; position < 8; ++position)
-    ids.push_back(sampleToken(logits.data(), 64, sampling(0.8f, 40, 0.95f), position, scratch.data()));
+    ids.push_back(sample(logits, sampling(0.8f, 40, 0.95f), position));
   EXPECT_EQ(ids, (std::vector<int32_t>{31, 1, 24, 19, 55, 19, 57, 29}));
 }
 
