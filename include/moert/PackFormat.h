@@ -9,14 +9,14 @@
 #include <stdint.h>
 
 #define MOEPACK_MAGIC "MOEPACK1"
-#define MOEPACK_FORMAT_VERSION 2u
+#define MOEPACK_FORMAT_VERSION 3u
 /// Expert records start at multiples of this and are padded to it: page size of new Android kernels; O_DIRECT-safe.
 #define MOEPACK_PAGE_BYTES 16384u
 /// Resident tensors start at multiples of this inside the resident segment (cache line).
 #define MOEPACK_TENSOR_ALIGN 64u
 
 typedef enum moepack_layout_family {
-  MOEPACK_FAMILY_ARM64 = 1, /* 8-row tiles, 16 bytes = 2 rows x 8 k; NEON, dotprod, i8mm */
+  MOEPACK_FAMILY_ARM64 = 1, /* 8-row tiles, 16 bytes = 2 rows (4 bits: 4) x 8 k; NEON, dotprod, i8mm */
   MOEPACK_FAMILY_X86 = 2    /* 16-row tiles, 64 bytes = 16 rows x 4 k, codes with offset; AVX2, VNNI */
 } moepack_layout_family;
 

@@ -37,7 +37,10 @@ int64_t Layout::blockBytes() const {
 
 int64_t Layout::tileBytes() const { return blockBytes() * (numCols / columnsOfBlock()); }
 
-int Layout::codeBias() const { return rowEncoding.isInteger() && !isArm64() ? 1 << (rowEncoding.bits() - 1) : 0; }
+int Layout::codeBias(int64_t row) const {
+  bool isLowHalf = rowEncoding.bits() == 4 && row % rowTile() < 4;
+  return rowEncoding.isInteger() && (!isArm64() || isLowHalf) ? 1 << (rowEncoding.bits() - 1) : 0;
+}
 
 CodeLocation Layout::locate(int64_t row, int64_t k) const {
   assert(row >= 0 && row < numRowTiles() * rowTile() && k >= 0 && k < numCols && "outside of the matrix");
@@ -48,6 +51,8 @@ CodeLocation Layout::locate(int64_t row, int64_t k) const {
   // Each 32 columns stand by themselves: units of 8 columns (arm64) or 4 (x86), a vector for each unit and row pair
   // (arm64) or unit (x86).
   int64_t slice = block + k % rowEncoding.group / 32 * rowTile() * 4 * rowEncoding.bits(), j = k % 32;
+  if (isArm64() && rowEncoding.bits() == 4) // two rows share a byte
+    return {slice + (r % 4 / 2 * 4 + j / 8) * 16 + r % 2 * 8 + j % 8, int(r / 4) * 4, 0, 0};
   int64_t unitColumns = isArm64() ? 8 : 4, unit = j / unitColumns, vector = isArm64() ? 16 : 64;
   int64_t perUnit = rowTile() * unitColumns; // bytes of a unit in 8 bits
   int64_t inUnit = isArm64() ? r / 2 * vector + r % 2 * 8 + j % 8 : r * 4 + j % 4;
@@ -77,7 +82,7 @@ void Layout::unpackRow(llvm::ArrayRef<uint8_t> bytes, int64_t row, llvm::Mutable
   assert(rowEncoding.isInteger() && "floats have no codes");
   assert(int64_t(codes.size()) == numCols && int64_t(scales.size()) == rowEncoding.numScales(numCols) &&
          "wrong buffers");
-  int bias = codeBias(), bits = rowEncoding.bits(), sign = 1 << (bits - 1);
+  int bias = codeBias(row), bits = rowEncoding.bits(), sign = 1 << (bits - 1);
   for (int64_t k = 0; k < numCols; ++k) {
     CodeLocation at = locate(row, k);
     int stored = bits == 8 ? bytes[at.byteOffset] : bytes[at.byteOffset] >> at.shift & 0xf;

@@ -51,9 +51,10 @@ public:
   /// Bytes of the matrix, rows padded.
   int64_t totalBytes() const { return numRowTiles() * tileBytes(); }
 
-  /// What is added to a code to store it: 128 (i8), 32 (i6) or 8 (i4) in the x86 family, whose instructions take
-  /// unsigned bytes; 0 elsewhere. The integer product is sum(stored * x) - codeBias() * sum(x).
-  int codeBias() const;
+  /// What is added to a code of `row` to store it: 128 (i8), 32 (i6) or 8 (i4) in the x86 family, whose instructions
+  /// take unsigned bytes; 8 for i4 in the low halves of bytes of the arm64 family (rows 0 .. 3 of a tile); 0 elsewhere.
+  /// The integer product is sum(stored * x) - codeBias(row) * sum(x).
+  int codeBias(int64_t row = 0) const;
 
   /// Shapes: row < padded rows, k < cols.
   CodeLocation locate(int64_t row, int64_t k) const;

@@ -91,7 +91,7 @@ TilePacker::Plane TilePacker::planeOf(int codeShift, int partBits) const {
       int64_t byte = codeShift ? at.highOffset : at.byteOffset;
       int part = (codeShift ? at.highShift : at.shift) / partBits;
       sourceOf[part * codeBytes + byte] = static_cast<uint64_t>(r * layout.cols() + k);
-      biasOf[byte] |= ((layout.codeBias() >> codeShift) & ((1 << partBits) - 1)) << (part * partBits);
+      biasOf[byte] |= ((layout.codeBias(r) >> codeShift) & ((1 << partBits) - 1)) << (part * partBits);
     }
   std::vector<uint32_t> targets;
   std::vector<uint64_t> sources;

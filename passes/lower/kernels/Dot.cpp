@@ -50,6 +50,8 @@ int64_t DotEmitter::widestBlock() const {
     return 8;
   if (!matrix.encoding.isInteger())
     return 4;
+  if (int64_t width = widestCopy())
+    return width;
   return familyOf(isa) == LayoutFamily::X86 ? 2 : 4;
 }
 
@@ -86,14 +88,19 @@ DotEmitter::Values DotEmitter::emitFloat(Value row, Tokens tokens) {
   return sums;
 }
 
+Value DotEmitter::hiddenInteger(Value integer) {
+  OpBuilder &b = f.getBuilder();
+  auto copy = LLVM::InlineAsmOp::create(b, integer.getLoc(), TypeRange{b.getI64Type()}, ValueRange{integer}, "", "=r,0",
+                                        /*has_side_effects=*/false, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                                        /*asm_dialect=*/{}, /*operand_attrs=*/{});
+  return copy.getResult(0);
+}
+
 Value DotEmitter::hidden(Value index) {
   OpBuilder &b = f.getBuilder();
   Location location = weights.getLoc();
   Value integer = arith::IndexCastOp::create(b, location, b.getI64Type(), index);
-  auto copy = LLVM::InlineAsmOp::create(b, location, TypeRange{b.getI64Type()}, ValueRange{integer}, "", "=r,0",
-                                        /*has_side_effects=*/false, /*is_align_stack=*/false, LLVM::TailCallKind::None,
-                                        /*asm_dialect=*/{}, /*operand_attrs=*/{});
-  return arith::IndexCastOp::create(b, location, b.getIndexType(), copy.getResult(0));
+  return arith::IndexCastOp::create(b, location, b.getIndexType(), hiddenInteger(integer));
 }
 
 Value DotEmitter::rowBase(Value row) {

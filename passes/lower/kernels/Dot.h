@@ -49,9 +49,25 @@ public:
   DotEmitter(Isa isa, FloatBuilder &builder, const MatrixSpec &matrix, mlir::Value weights, ActivationRows rows)
       : isa(isa), f(builder), matrix(matrix), layout(matrix.layout(familyOf(isa))), weights(weights), rows(rows) {}
 
+  /// first, first + 1, ..
+  static mlir::SmallVector<mlir::Value, 8> indices(FloatBuilder &builder, mlir::Value first, int64_t count) {
+    mlir::SmallVector<mlir::Value, 8> result;
+    for (int64_t i = 0; i < count; ++i)
+      result.push_back(builder.add(first, i));
+    return result;
+  }
+
   int64_t rowBlock() const { return layout.rowTile(); }
   /// The most tokens whose accumulators fit in registers: 8, 4 or 2.
   int64_t widestBlock() const;
+  /// Whether products of several tokens read their activations from a copy in the order of the instructions. Then
+  /// `reserveCopy` is called outside of all loops, and `copyRows` before `emit` of the same tokens, if there are
+  /// several.
+  bool copiesRows() const;
+  void reserveCopy();
+  void copyRows(mlir::ArrayRef<mlir::Value> tokens);
+  /// Reads the copy of `other`, which multiplies the same rows of activations.
+  void shareCopy(const DotEmitter &other) { copy = other.copy; }
   /// y[row .. row + rowBlock) of each token, as one f32 vector of rowBlock lanes for each. `row` is a multiple of
   /// rowBlock.
   mlir::SmallVector<mlir::Value, 8> emit(mlir::Value row, mlir::ArrayRef<mlir::Value> tokens);
@@ -68,6 +84,7 @@ private:
   int64_t codeBytes() const { return layout.codeBytes(); }
   /// The same value, which the optimizer cannot see through.
   mlir::Value hidden(mlir::Value index);
+  mlir::Value hiddenInteger(mlir::Value integer);
   mlir::Value rowBase(mlir::Value row);
   void prefetch(mlir::Value base, int64_t bytes);
   mlir::Value weightBytes(mlir::Value base, int64_t offset, int64_t width);
@@ -96,24 +113,56 @@ private:
 
   // DotArm.cpp
   Values emitArm(mlir::Value row, Tokens tokens);
-  Values overGroups(mlir::Value base, mlir::ValueRange acc,
-                    llvm::function_ref<Values(mlir::Value block, mlir::Value group, mlir::ValueRange)> body);
-  Values emitSdotGroup(mlir::Value block, mlir::Value group, Tokens tokens, int64_t half, mlir::ValueRange acc);
-  Values smmlaColumns(mlir::Value k, Tokens tokens);
-  Values smmlaRowPair(mlir::Value slice, int64_t pair, mlir::ValueRange columns, mlir::ValueRange sums);
+  bool isNibbles() const { return matrix.encoding.bits() == 4; }
+  /// Addresses of the next activations that are read; whoever reads moves them on.
+  using Streams = mlir::MutableArrayRef<mlir::Value>;
+  /// The products of `count` <= groupsAtOnce groups, the first one of which is `group` and begins at address `block`.
+  using GroupsBody =
+      llvm::function_ref<Values(mlir::Value block, mlir::Value group, int64_t count, mlir::ValueRange carried)>;
+  Values overGroups(mlir::Value base, mlir::ValueRange initial, int64_t groupsAtOnce, GroupsBody body);
+  /// Runs `body` for each slice of 32 columns of a group: unrolled, but for 6-bit codes.
+  using SliceBody = llvm::function_ref<void(mlir::Value slice, Streams streams, Values &sums)>;
+  Values overArmSlices(mlir::Value block, mlir::ValueRange sums, Streams streams, SliceBody body);
+  Values sdotSums(mlir::Value block, Streams streams, int64_t half, int64_t numPairs, bool isJoined);
+  Values joinedSums(mlir::ValueRange pairs, int64_t half, bool isJoined, mlir::Value sumOfGroup);
+  Values emitSdotGroups(mlir::Value block, mlir::Value group, int64_t count, Tokens tokens, Streams streams,
+                        int64_t half, mlir::ValueRange acc);
+  /// The 16 codes of row pair `rowPair` (0 .. 3) in chunk `chunk` (0 .. 3, 8 columns each) of a slice of 32 columns:
+  /// i8: as they are; i6: times 4; i4: of rows 0 .. 3 plus 8. Of rows 4 .. 7 of i4 as they are, or, if `isJoined`,
+  /// times 16 plus the code of row pair `rowPair` - 2.
+  mlir::Value armWeights(mlir::Value slice, int64_t chunk, int64_t rowPair, bool isJoined);
+  /// f32 of integer sums / 2^shift; exact.
+  mlir::Value armFloat(mlir::Value sums, int64_t shift);
+  /// The address of a byte of a memref as i64, and loads at addresses.
+  mlir::Value addressOf(mlir::Value memref, mlir::Value index);
+  mlir::Value behind(mlir::Value address, int64_t bytes);
+  mlir::Value pointerTo(mlir::Value address);
+  mlir::Value loadAt(mlir::Value address, int64_t offset, mlir::Type element, int64_t width);
+  mlir::Value scalesAt(mlir::Value block, int64_t first, int64_t width);
+  mlir::Value minimaAt(mlir::Value block, int64_t first, int64_t width);
+  Values loadMany(llvm::StringRef name, mlir::Type element, int64_t width, int64_t count, mlir::Value address);
+  /// The next 8 * count activations of a row: `count` vectors, each with 8 of them in both halves. 2 or 4.
+  Values splatColumns(mlir::Value &stream, int64_t count);
+  void moveOn(mlir::Value &stream, int64_t bytes);
+  void prefetchAhead(mlir::Value block, int64_t bytes);
+  mlir::Value opaque(mlir::Value vector);
   void finishBefore(mlir::ValueRange values);
-  Values emitSmmlaGroup(mlir::Value block, mlir::Value group, Tokens tokens, mlir::ValueRange acc);
-  /// The 16 signed codes of row pair `rowPair` (0 .. 3) in chunk `chunk` (0 .. 3, 8 columns each) of a slice of 32
-  /// columns, times 2^armShift().
-  mlir::Value armWeights(mlir::Value slice, int64_t chunk, int64_t rowPair);
-  int64_t armShift() const { return 8 - matrix.encoding.bits(); }
-  mlir::Value armFloat(mlir::Value sums);
+
+  // DotSmmla.cpp
+  Values emitSmmla(mlir::Value row, Tokens tokens);
+  Values emitSmmlaGroup(mlir::Value block, Streams streams, int64_t numPairs, llvm::ArrayRef<int64_t> rowPairs,
+                        mlir::ValueRange acc);
+  Values nextVectors(mlir::Value &stream, mlir::Type element, int64_t count);
+  int64_t copyBytesOfGroup(int64_t numTokens) const;
+  /// The most tokens whose copy fits, or 0: there is none.
+  int64_t widestCopy() const;
 
   // DotAvxVnni.cpp
   Values sumsAvxVnni(mlir::Value block, mlir::Value k, Tokens tokens, mlir::ValueRange initial);
 
   // DotNeon.cpp
-  Values neonSums(mlir::Value block, mlir::Value group, Tokens tokens, int64_t half, int64_t numPairs);
+  /// Sums of row pairs in the form of sdot.
+  Values neonSums(mlir::Value block, Streams streams, int64_t half, int64_t numPairs);
 
   Isa isa;
   FloatBuilder &f;
@@ -121,6 +170,12 @@ private:
   Layout layout;
   mlir::Value weights;
   ActivationRows rows;
+  /// i8 memref of the copied activations, where there is one.
+  mlir::Value copy;
+  /// What 4-bit codes of low halves have been added, in 4 lanes.
+  mlir::Value nibbleBias;
+  /// From the 4-bit codes of a pass in one slice to those in the next, in the same group and behind it.
+  mlir::Value stepToSlice, stepToGroup;
 };
 
 /// Runs `body` with blocks of `widest`, .., 4, 2, 1 indices that cover [0, count); count <= most. `body` gets the first

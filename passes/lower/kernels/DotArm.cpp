@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Integer inner products of the arm64 layout: 8-row blocks, 16 bytes = 2 rows x 8 columns. One token takes sdot with
-/// the 8 activations in both halves and one pairwise add for 4 rows at the group's end; two and more take smmla where
-/// the target has it. 4-bit codes are used as 16 * code, 6-bit codes as 4 * code, which the
-/// conversion to f32 divides away exactly. Step: lower.
-/// Main source: docs/pack-format.md.
+/// the 8 activations in both halves and one pairwise add for 4 rows at the group's end; several take smmla where the
+/// target has it (DotSmmla.cpp).
+///
+/// A byte b = 16 h + l of 4-bit codes holds the code h of one row and the code plus 8, l = 0 .. 15, of another. The
+/// sums of b x and l x are formed, from -8 times the sum of x on; the second one is that of the one row, and the
+/// difference is 16 times that of the other. 6-bit codes are used as 4 * code. The conversion to f32 divides 16 or 4
+/// away exactly. Step: lower. Main source: docs/pack-format.md.
 #include "passes/lower/kernels/Dot.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -14,109 +17,115 @@ using namespace mlir;
 
 namespace moec {
 
-static constexpr int64_t kRowPairs = 4;
+static constexpr int64_t kRowPairs = 4, kChunks = 4;
 
-Value DotEmitter::armWeights(Value slice, int64_t chunk, int64_t rowPair) {
+//===-- Weights -------------------------------------------------------------===//
+
+Value DotEmitter::armWeights(Value slice, int64_t chunk, int64_t rowPair, bool isJoined) {
   if (encoding().bits() == 8)
-    return weightBytes(slice, (chunk * kRowPairs + rowPair) * 16, 16);
+    return loadAt(slice, (chunk * kRowPairs + rowPair) * 16, f.i8(), 16);
   OpBuilder &b = f.getBuilder();
   Location location = slice.getLoc();
+  if (isNibbles()) {
+    Value both = loadAt(slice, (rowPair % 2 * kChunks + chunk) * 16, f.i8(), 16);
+    if (rowPair < 2)
+      return arith::AndIOp::create(b, location, both, splatInteger(f.i8(), 16, 15));
+    return isJoined ? both : arith::ShRSIOp::create(b, location, both, splatInteger(f.i8(), 16, 4)).getResult();
+  }
   auto shifted = [&](Value bytes, int64_t left) -> Value {
     return left == 0 ? bytes : arith::ShLIOp::create(b, location, bytes, splatInteger(f.i8(), 16, left)).getResult();
   };
   // The low 4 bits of the code in the high half of the byte, zeros below them.
-  Value packed = weightBytes(slice, (chunk / 2 * kRowPairs + rowPair) * 16, 16);
+  Value packed = loadAt(slice, (chunk / 2 * kRowPairs + rowPair) * 16, f.i8(), 16);
   Value low = chunk % 2 == 0 ? shifted(packed, 4)
                              : arith::AndIOp::create(b, location, packed, splatInteger(f.i8(), 16, -16)).getResult();
-  if (encoding().bits() == 4)
-    return low;
   // Behind the low halves: 16 bytes hold the high 2 bits of 4 chunks. They go to the top, the low 4 bits behind them.
-  Value high = shifted(weightBytes(slice, (2 * kRowPairs + rowPair) * 16, 16), 6 - 2 * chunk);
+  Value high = shifted(loadAt(slice, (2 * kRowPairs + rowPair) * 16, f.i8(), 16), 6 - 2 * chunk);
   return intrinsic("llvm.aarch64.neon.vsri.v16i8", f.vectorOf(f.i8(), 16), {high, low, f.integerLike(f.i32(), 2)});
 }
 
-/// f32 of integer sums; exact, because |2^armShift() * sum| <= 128 * 127 * 128 < 2^24.
-Value DotEmitter::armFloat(Value sums) {
-  if (armShift() == 0)
+/// Exact, because |sums| <= 128 * 127 * 128 < 2^24.
+Value DotEmitter::armFloat(Value sums, int64_t shift) {
+  if (shift == 0)
     return f.toFloat(sums);
   return intrinsic("llvm.aarch64.neon.vcvtfxs2fp.v4f32.v4i32", f.vectorOf(f.f32(), 4),
-                   {sums, f.integerLike(f.i32(), armShift())});
+                   {sums, f.integerLike(f.i32(), shift)});
 }
 
-/// Rows [4 * half, +4 * numHalves). Sums are [token][row pair], accumulators [token][half].
-DotEmitter::Values DotEmitter::emitSdotGroup(Value block, Value group, Tokens tokens, int64_t half, ValueRange acc) {
-  const int64_t numHalves = acc.size() / tokens.size(), numPairs = 2 * numHalves;
-  VectorType sumType = f.vectorOf(f.i32(), 4);
-  Values sums(tokens.size() * numPairs, splatInteger(f.i32(), 4, 0));
-  auto sdot = [&](Value slice, ValueRange carried) {
-    Value at = f.add(block, f.multiply(slice, codeBytes() * 32 / encoding().group));
-    Value k = f.add(f.multiply(group, encoding().group), f.multiply(slice, 32));
-    Values next(carried.begin(), carried.end());
-    for (int64_t chunkPair = 0; chunkPair < 2; ++chunkPair) {
-      SmallVector<Values, 4> w(numPairs);
-      for (int64_t pair = 0; pair < numPairs; ++pair)
-        for (int64_t chunk = 0; chunk < 2; ++chunk)
-          w[pair].push_back(armWeights(at, 2 * chunkPair + chunk, 2 * half + pair));
-      for (int64_t chunk = 0; chunk < 2; ++chunk)
-        for (auto [i, token] : llvm::enumerate(tokens)) {
-          Value codes = f.loadVector(rows.codes, {token, f.add(k, (2 * chunkPair + chunk) * 8)}, 8);
-          Value x = bitcast(f.splat(f.extract(bitcast(codes, f.getBuilder().getI64Type()), 0), 2), f.i8());
-          for (int64_t pair = 0; pair < numPairs; ++pair) {
-            Value &sum = next[i * numPairs + pair];
-            sum = intrinsic("llvm.aarch64.neon.sdot.v4i32.v16i8", sumType, {sum, w[pair][chunk], x});
-          }
-        }
-    }
-    return next;
-  };
-  sums = isa == Isa::Neon ? neonSums(block, group, tokens, half, numPairs) : overSlices(sums, sdot);
-  Values scales, minima, next;
-  for (int64_t i = 0; i < numHalves; ++i) {
-    scales.push_back(weightScales(block, 4 * (half + i), 4));
-    if (encoding().minimum)
-      minima.push_back(weightMinima(block, 4 * (half + i), 4));
-  }
-  for (auto [i, token] : llvm::enumerate(tokens)) {
-    Value sa = f.splat(f.load(rows.scales, {token, group}), 4);
-    for (int64_t part = 0; part < numHalves; ++part) {
-      Value *sum = &sums[i * numPairs + part * 2];
-      Value joined = intrinsic("llvm.aarch64.neon.addp.v4i32", sumType, {sum[0], sum[1]});
-      next.push_back(f.fma(armFloat(joined), f.mulf(scales[part], sa), acc[numHalves * i + part]));
-      if (encoding().minimum)
-        next.back() = f.fma(minima[part], f.splat(activationSum(token, group), 4), next.back());
-    }
-  }
-  return next;
-}
+//===-- Memory --------------------------------------------------------------===//
 
-/// The activations of 32 columns as smmla wants them: [chunk][token pair], each {token 0, token 1} x 8 columns.
-DotEmitter::Values DotEmitter::smmlaColumns(Value k, Tokens tokens) {
+Value DotEmitter::addressOf(Value memref, Value index) {
   OpBuilder &b = f.getBuilder();
+  Location location = memref.getLoc();
+  Value start = memref::ExtractAlignedPointerAsIndexOp::create(b, location, memref);
+  return arith::IndexCastOp::create(b, location, b.getI64Type(), f.add(start, index));
+}
+
+/// Addresses are integers, so that a hidden one stays a pointer that moves, with the displacements of the instructions.
+Value DotEmitter::behind(Value address, int64_t bytes) {
+  return bytes == 0 ? address : f.add(address, f.integerLike(address.getType(), bytes));
+}
+
+Value DotEmitter::pointerTo(Value address) {
+  OpBuilder &b = f.getBuilder();
+  return LLVM::IntToPtrOp::create(b, address.getLoc(), LLVM::LLVMPointerType::get(b.getContext()), address);
+}
+
+Value DotEmitter::loadAt(Value address, int64_t offset, Type element, int64_t width) {
+  return LLVM::LoadOp::create(f.getBuilder(), address.getLoc(), f.vectorOf(element, width),
+                              pointerTo(behind(address, offset)), /*alignment=*/1);
+}
+
+Value DotEmitter::scalesAt(Value block, int64_t first, int64_t width) {
+  return f.fromHalf(loadAt(block, codeBytes() + first * 2, f.getBuilder().getF16Type(), width));
+}
+
+Value DotEmitter::minimaAt(Value block, int64_t first, int64_t width) {
+  return scalesAt(block, first + rowBlock(), width);
+}
+
+DotEmitter::Values DotEmitter::loadMany(StringRef name, Type element, int64_t width, int64_t count, Value address) {
+  OpBuilder &b = f.getBuilder();
+  Location location = address.getLoc();
+  Type vector = f.vectorOf(element, width);
+  auto structure = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(count, vector));
+  Value loaded = intrinsic(name, structure, pointerTo(address));
   Values result;
-  for (int64_t chunkPair = 0; chunkPair < 2; ++chunkPair) {
-    Values x;
-    for (Value token : tokens)
-      x.push_back(bitcast(f.loadVector(rows.codes, {token, f.add(k, chunkPair * 16)}, 16), b.getI64Type()));
-    for (int64_t chunk = 0; chunk < 2; ++chunk)
-      for (size_t i = 0; i < tokens.size(); i += 2) {
-        Value both = vector::ShuffleOp::create(b, k.getLoc(), x[i], x[i + 1], ArrayRef<int64_t>{chunk, 2 + chunk});
-        result.push_back(bitcast(both, f.i8()));
-      }
-  }
+  for (int64_t i = 0; i < count; ++i)
+    result.push_back(LLVM::ExtractValueOp::create(b, location, loaded, i));
   return result;
 }
 
-/// Adds the products of one row pair and 32 columns to its sums, [token pair].
-DotEmitter::Values DotEmitter::smmlaRowPair(Value slice, int64_t pair, ValueRange columns, ValueRange sums) {
-  Values next(sums.begin(), sums.end());
-  for (int64_t chunkPair = 0; chunkPair < 2; ++chunkPair) {
-    Values w{armWeights(slice, 2 * chunkPair, pair), armWeights(slice, 2 * chunkPair + 1, pair)};
-    for (size_t chunk = 0; chunk < 2; ++chunk)
-      for (auto [t, sum] : llvm::enumerate(next))
-        sum = intrinsic("llvm.aarch64.neon.smmla.v4i32.v16i8", f.vectorOf(f.i32(), 4),
-                        {sum, w[chunk], columns[(2 * chunkPair + chunk) * next.size() + t]});
-  }
-  return next;
+/// The next 8 * count activations of a row.
+DotEmitter::Values DotEmitter::splatColumns(Value &stream, int64_t count) {
+  OpBuilder &b = f.getBuilder();
+  Values result;
+  std::string name = "llvm.aarch64.neon.ld" + std::to_string(count) + "r.v2i64.p0";
+  for (Value eight : loadMany(name, b.getI64Type(), 2, count, stream))
+    result.push_back(bitcast(eight, f.i8()));
+  moveOn(stream, 8 * count);
+  return result;
+}
+
+void DotEmitter::moveOn(Value &stream, int64_t bytes) { stream = hiddenInteger(behind(stream, bytes)); }
+
+/// Asks for each line of some blocks once, some blocks ahead. Behind the matrix the instruction does nothing.
+void DotEmitter::prefetchAhead(Value block, int64_t bytes) {
+  // Far enough for DRAM latency at one core's bandwidth (100 ns * 20 GB/s), near enough to stay in the first-level
+  // cache.
+  constexpr int64_t kAheadBytes = 2048, kLineBytes = 64;
+  for (int64_t line = 0; line < bytes; line += kLineBytes)
+    LLVM::Prefetch::create(f.getBuilder(), block.getLoc(), pointerTo(behind(block, kAheadBytes + line)), /*rw=*/0,
+                           /*hint=*/3, /*cache=*/1);
+}
+
+/// The same vector, which the optimizer cannot see through. Costs no instruction.
+Value DotEmitter::opaque(Value vector) {
+  auto copy = LLVM::InlineAsmOp::create(f.getBuilder(), vector.getLoc(), TypeRange{vector.getType()},
+                                        ValueRange{vector}, "", "=w,0", /*has_side_effects=*/false,
+                                        /*is_align_stack=*/false, LLVM::TailCallKind::None, /*asm_dialect=*/{},
+                                        /*operand_attrs=*/{});
+  return copy.getResult(0);
 }
 
 /// Loads behind this place are not moved before `values` are known. The scheduler knows no other limit to what it keeps
@@ -128,125 +137,175 @@ void DotEmitter::finishBefore(ValueRange values) {
                             /*asm_dialect=*/{}, /*operand_attrs=*/{});
 }
 
-/// Sums and accumulators are [row pair][token pair], each {row 0 token 0, row 0 token 1, row 1 token 0, row 1 token 1}.
-/// A row pair is finished before the next one, so that few weights and sums live at once.
-DotEmitter::Values DotEmitter::emitSmmlaGroup(Value block, Value group, Tokens tokens, ValueRange acc) {
-  OpBuilder &b = f.getBuilder();
-  Location location = block.getLoc();
-  const size_t tokenPairs = tokens.size() / 2;
-  Value zero = splatInteger(f.i32(), 4, 0);
-  Values sa;
-  auto twice = [&](Value first, Value second) -> Value {
-    return vector::FromElementsOp::create(b, location, f.vectorOf(f.f32(), 4),
-                                          ValueRange{first, second, first, second});
-  };
-  auto rowsOfPair = [&](Value eight, int64_t pair) -> Value {
-    int64_t row = 2 * pair;
-    return vector::ShuffleOp::create(b, location, eight, eight, ArrayRef<int64_t>{row, row, row + 1, row + 1});
-  };
-  auto loadScales = [&] {
-    for (size_t i = 0; i < tokens.size(); i += 2)
-      sa.push_back(twice(f.load(rows.scales, {tokens[i], group}), f.load(rows.scales, {tokens[i + 1], group})));
-    return weightScales(block, 0, 8);
-  };
-  auto scaled = [&](Value scales, int64_t pair, ValueRange sums) {
-    Value sw = rowsOfPair(scales, pair);
-    Values next;
-    for (size_t t = 0; t < tokenPairs; ++t)
-      next.push_back(f.fma(armFloat(sums[t]), f.mulf(sw, sa[t]), acc[pair * tokenPairs + t]));
+//===-- sdot ----------------------------------------------------------------===//
+
+DotEmitter::Values DotEmitter::overArmSlices(Value block, ValueRange sums, Streams streams, SliceBody body) {
+  const int64_t sliceBytes = codeBytes() * 32 / group();
+  Values carried(sums.begin(), sums.end());
+  carried.append(streams.begin(), streams.end());
+  auto step = [&](Value slice, ValueRange values) {
+    Values next(values.take_front(sums.size())), x(values.drop_front(sums.size()));
+    body(slice, x, next);
+    next.append(x);
     return next;
   };
-  // Minima come last, when activations and scales are no longer in registers.
-  auto addMinima = [&](Values &next) {
-    if (!encoding().minimum)
-      return;
-    Value minima = weightMinima(block, 0, 8);
-    for (size_t t = 0; t < tokenPairs; ++t) {
-      Value sums = twice(activationSum(tokens[2 * t], group), activationSum(tokens[2 * t + 1], group));
-      for (int64_t pair = 0; pair < kRowPairs; ++pair) {
-        Value &sum = next[pair * tokenPairs + t];
-        sum = f.fma(rowsOfPair(minima, pair), sums, sum);
+  if (encoding().bits() == 6) {
+    // Unpacking takes many instructions.
+    carried.push_back(block);
+    carried = overSlices(carried, [&](Value, ValueRange values) {
+      Values next = step(values.back(), values.drop_back());
+      next.push_back(behind(values.back(), sliceBytes));
+      return next;
+    });
+    carried.pop_back();
+  } else {
+    for (int64_t slice = 0; slice < group() / 32; ++slice) {
+      if (slice > 0)
+        finishBefore(ArrayRef(carried).take_front(sums.size()));
+      carried = step(behind(block, slice * sliceBytes), carried);
+    }
+  }
+  llvm::copy(ArrayRef(carried).drop_front(sums.size()), streams.begin());
+  carried.truncate(sums.size());
+  return carried;
+}
+
+/// Sums of rows [4 * half, +2 * numPairs) of a group, [token][row pair], with or without the codes of bytes joined.
+DotEmitter::Values DotEmitter::sdotSums(Value block, Streams streams, int64_t half, int64_t numPairs, bool isJoined) {
+  VectorType sumType = f.vectorOf(f.i32(), 4);
+  Values sums(streams.size() * numPairs, splatInteger(f.i32(), 4, 0));
+  return overArmSlices(block, sums, streams, [&](Value slice, Streams x32, Values &next) {
+    // Few weights live at once where they are used for several tokens, or take registers to unpack.
+    const int64_t chunksAtOnce = x32.size() > 1 || encoding().bits() == 6 ? 2 : kChunks;
+    for (int64_t first = 0; first < kChunks; first += chunksAtOnce) {
+      if (first > 0)
+        finishBefore(next);
+      SmallVector<Values, 4> w(numPairs); // in the order of their addresses, so that two are one load
+      for (int64_t pair = 0; pair < numPairs; ++pair)
+        for (int64_t chunk = 0; chunk < chunksAtOnce; ++chunk)
+          w[pair].push_back(armWeights(slice, first + chunk, 2 * half + pair, isJoined));
+      for (size_t i = 0; i < x32.size(); ++i) {
+        Values x = splatColumns(x32[i], chunksAtOnce);
+        for (int64_t chunk = 0; chunk < chunksAtOnce; ++chunk)
+          for (int64_t pair = 0; pair < numPairs; ++pair) {
+            Value &sum = next[i * numPairs + pair];
+            sum = intrinsic("llvm.aarch64.neon.sdot.v4i32.v16i8", sumType, {sum, w[pair][chunk], x[chunk]});
+          }
       }
     }
-  };
-  // 8-bit codes need no registers to unpack; two row pairs share their loads. But the two slices of a group of 64 are
-  // unrolled, and with 4 tokens leave no room for that.
-  const bool isTight = encoding().bits() < 8 || (encoding().group == 64 && tokenPairs > 1);
-  auto isFence = [&](int64_t pair) { return isTight || pair % 2 == 1; };
-  Value k = f.multiply(group, encoding().group);
-  Values next;
-  if (encoding().group == 32) {
-    Values columns = smmlaColumns(k, tokens);
-    Value scales = loadScales();
-    if (encoding().bits() == 6)
-      finishBefore(columns);
-    for (int64_t pair = 0; pair < kRowPairs; ++pair) {
-      next.append(scaled(scales, pair, smmlaRowPair(block, pair, columns, Values(tokenPairs, zero))));
-      if (isFence(pair))
-        finishBefore(ValueRange(next).take_back(tokenPairs));
-    }
-    addMinima(next);
-    return next;
-  }
-  Values sums = overSlices(Values(tokenPairs * kRowPairs, zero), [&](Value slice, ValueRange carried) {
-    Value at = f.add(block, f.multiply(slice, codeBytes() * 32 / encoding().group));
-    Values columns = smmlaColumns(f.add(k, f.multiply(slice, 32)), tokens), result;
-    for (int64_t pair = 0; pair < kRowPairs; ++pair) {
-      result.append(smmlaRowPair(at, pair, columns, carried.slice(pair * tokenPairs, tokenPairs)));
-      if (isFence(pair))
-        finishBefore(ValueRange(result).take_back(tokenPairs));
-    }
-    return result;
   });
-  Value scales = loadScales();
-  for (int64_t pair = 0; pair < kRowPairs; ++pair)
-    next.append(scaled(scales, pair, ValueRange(sums).slice(pair * tokenPairs, tokenPairs)));
-  addMinima(next);
+}
+
+/// Adds the products of `count` groups to rows [4 * half, +4 * numHalves). Accumulators are [token][half].
+DotEmitter::Values DotEmitter::emitSdotGroups(Value block, Value group, int64_t count, Tokens tokens, Streams streams,
+                                              int64_t half, ValueRange acc) {
+  const int64_t numHalves = acc.size() / tokens.size(), numPairs = 2 * numHalves;
+  const bool isJoined = numHalves == 2 && isa != Isa::Neon;
+  const bool hasSums = encoding().minimum || (isNibbles() && half == 0);
+  Values next(acc.begin(), acc.end());
+  // One load for the scales, or sums, of all groups of one token; those of several tokens would take registers.
+  Value allScales, allSums;
+  if (tokens.size() == 1) {
+    allScales = f.loadVector(rows.scales, {tokens[0], group}, count);
+    allSums = hasSums ? f.loadVector(rows.sums, {tokens[0], group}, count) : Value();
+  }
+  for (int64_t number = 0; number < count; ++number) {
+    Value at = behind(block, number * groupBytes());
+    Values sums =
+        isa == Isa::Neon ? neonSums(at, streams, half, numPairs) : sdotSums(at, streams, half, numPairs, isJoined);
+    if (tokens.size() > 1)
+      finishBefore(sums);
+    Values scales, minima;
+    for (int64_t i = 0; i < numHalves; ++i) {
+      scales.push_back(scalesAt(at, 4 * (half + i), 4));
+      if (encoding().minimum)
+        minima.push_back(minimaAt(at, 4 * (half + i), 4));
+    }
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      auto ofGroup = [&](Value all, Value memref) {
+        return all ? f.extract(all, number) : f.load(memref, {tokens[i], f.add(group, number)});
+      };
+      Value scale = ofGroup(allScales, rows.scales), sum = hasSums ? ofGroup(allSums, rows.sums) : Value();
+      Values joined = joinedSums(ArrayRef(sums).slice(i * numPairs, numPairs), half, isJoined, sum);
+      for (int64_t part = 0; part < numHalves; ++part) {
+        const int64_t shift = encoding().bits() == 6 ? 2 : isNibbles() && isJoined && part == 1 ? 4 : 0;
+        Value &total = next[numHalves * i + part];
+        total = f.fma(armFloat(joined[part], shift), f.mulf(scales[part], f.splat(scale, 4)), total);
+        if (encoding().minimum)
+          total = f.fma(minima[part], f.splat(f.mulf(f.toFloat(sum), scale), 4), total);
+      }
+    }
+    // One group after the other, as long as registers are few.
+    if (number + 1 < count)
+      finishBefore(next);
+  }
   return next;
 }
 
-DotEmitter::Values DotEmitter::overGroups(Value base, ValueRange acc,
-                                          function_ref<Values(Value, Value, ValueRange)> body) {
-  return f.loop(f.index(0), f.index(matrix.columns / encoding().group), 1, acc, [&](Value group, ValueRange carried) {
-    return body(f.add(base, f.multiply(group, groupBytes())), group, carried);
-  });
+/// The sums of 4 rows each from those of row pairs, in which two lanes make a row.
+DotEmitter::Values DotEmitter::joinedSums(ValueRange pairs, int64_t half, bool isJoined, Value sumOfGroup) {
+  VectorType sumType = f.vectorOf(f.i32(), 4);
+  Values joined;
+  for (size_t i = 0; i < pairs.size(); i += 2)
+    joined.push_back(intrinsic("llvm.aarch64.neon.addp.v4i32", sumType, {pairs[i], pairs[i + 1]}));
+  if (!isNibbles())
+    return joined;
+  if (isJoined)
+    joined[1] = f.subtract(joined[1], joined[0]);
+  if (half == 0)
+    joined[0] = f.subtract(
+        joined[0], arith::MulIOp::create(f.getBuilder(), sumOfGroup.getLoc(), f.splat(sumOfGroup, 4), nibbleBias));
+  return joined;
+}
+
+DotEmitter::Values DotEmitter::overGroups(Value base, ValueRange initial, int64_t groupsAtOnce, GroupsBody body) {
+  const int64_t numGroups = matrix.columns / group(), step = std::min(groupsAtOnce, numGroups);
+  const int64_t whole = numGroups / step * step;
+  auto several = [&](Value number, int64_t count, ValueRange carried) {
+    Value block = carried.back();
+    Values next = body(block, number, count, carried.drop_back());
+    moveOn(block, count * groupBytes());
+    next.push_back(block);
+    return next;
+  };
+  Values result(initial.begin(), initial.end());
+  result.push_back(addressOf(weights, base));
+  result = f.loop(f.index(0), f.index(whole), step, result,
+                  [&](Value first, ValueRange carried) { return several(first, step, carried); });
+  if (whole < numGroups)
+    result = several(f.index(whole), numGroups - whole, result);
+  result.pop_back();
+  return result;
 }
 
 DotEmitter::Values DotEmitter::emitArm(Value row, Tokens tokens) {
+  if (copiesRows() && tokens.size() > 1)
+    return emitSmmla(row, tokens);
   Value base = rowBase(row);
-  auto shuffle = [&](Value a, Value b, ArrayRef<int64_t> lanes) {
-    return vector::ShuffleOp::create(f.getBuilder(), a.getLoc(), a, b, lanes).getResult();
+  auto join = [&](Value low, Value high) {
+    return vector::ShuffleOp::create(f.getBuilder(), low.getLoc(), low, high, ArrayRef<int64_t>{0, 1, 2, 3, 4, 5, 6, 7})
+        .getResult();
   };
-  auto join = [&](Value low, Value high) { return shuffle(low, high, {0, 1, 2, 3, 4, 5, 6, 7}); };
-  Values result;
-  if (isa == Isa::I8mm && tokens.size() > 1) {
-    const size_t tokenPairs = tokens.size() / 2;
-    Values acc =
-        overGroups(base, Values(2 * tokens.size(), f.zeroVector(4)), [&](Value block, Value group, ValueRange carried) {
-          return emitSmmlaGroup(block, group, tokens, carried);
-        });
-    for (size_t i = 0; i < tokens.size(); ++i) {
-      int64_t odd = i % 2;
-      auto four = [&](size_t pair) {
-        return shuffle(acc[pair * tokenPairs + i / 2], acc[(pair + 1) * tokenPairs + i / 2],
-                       {odd, 2 + odd, 4 + odd, 6 + odd});
-      };
-      result.push_back(join(four(0), four(2)));
-    }
-    return result;
-  }
+  // Hidden, so that product and difference are one instruction; out of the loops, so that it stays in a register.
+  nibbleBias = isNibbles() ? opaque(splatInteger(f.i32(), 4, 8)) : Value();
   // The sums of 8 rows x 4 tokens do not fit in registers besides the accumulators: 4 rows after the other 4.
-  // Without sdot there are twice as many sums.
-  const size_t mostWhole = isa == Isa::Neon ? 1 : 2;
-  const int64_t halvesAtOnce = tokens.size() > mostWhole ? 1 : 2;
+  const int64_t halvesAtOnce = tokens.size() > 1 ? 1 : 2, numSums = halvesAtOnce * tokens.size();
   SmallVector<Values, 2> passes;
-  for (int64_t half = 0; half < 2; half += halvesAtOnce)
-    passes.push_back(overGroups(base, Values(halvesAtOnce * tokens.size(), f.zeroVector(4)),
-                                [&](Value block, Value group, ValueRange carried) {
-                                  if (tokens.size() == 1)
-                                    prefetch(block, groupBytes());
-                                  return emitSdotGroup(block, group, tokens, half, carried);
-                                }));
+  for (int64_t half = 0; half < 2; half += halvesAtOnce) {
+    Values initial(numSums, f.zeroVector(4));
+    for (Value token : tokens)
+      initial.push_back(addressOf(rows.codes, f.multiply(token, matrix.columns)));
+    passes.push_back(overGroups(
+        base, initial, group() == 32 ? 2 : 1, [&](Value block, Value group, int64_t count, ValueRange carried) {
+          if (tokens.size() == 1)
+            prefetchAhead(block, count * groupBytes());
+          Values streams(carried.drop_front(numSums));
+          Values next = emitSdotGroups(block, group, count, tokens, streams, half, carried.take_front(numSums));
+          next.append(streams);
+          return next;
+        }));
+  }
+  Values result;
   for (size_t i = 0; i < tokens.size(); ++i)
     result.push_back(halvesAtOnce == 1 ? join(passes[0][i], passes[1][i])
                                        : join(passes[0][2 * i], passes[0][2 * i + 1]));

@@ -55,12 +55,45 @@ struct GateUpBuilder {
   /// f32 [tokens of a block][columns of a tile].
   Value scratch;
 
+  SmallVector<Value, 8> pairsOf(Value first, int64_t width) {
+    SmallVector<Value, 8> result;
+    for (int64_t i = 0; i < width; ++i)
+      result.push_back(f.i32ToIndex(f.load(pairs, {f.add(first, i)})));
+    return result;
+  }
+
+  SmallVector<Value, 8> tokensOf(ArrayRef<Value> pairsOfBlock) {
+    SmallVector<Value, 8> result;
+    for (Value pair : pairsOfBlock)
+      result.push_back(f.divide(pair, spec.topK));
+    return result;
+  }
+
+  void copyRows(Value first, int64_t width) {
+    if (width == 1)
+      return;
+    SmallVector<Value, 8> tokens = tokensOf(pairsOf(first, width));
+    if (gate.copiesRows())
+      gate.copyRows(tokens);
+    if (up.copiesRows() && !isCopyShared())
+      up.copyRows(tokens);
+  }
+
+  void reserveCopies() {
+    if (gate.copiesRows())
+      gate.reserveCopy();
+    if (isCopyShared())
+      up.shareCopy(gate);
+    else if (up.copiesRows())
+      up.reserveCopy();
+  }
+
+  bool isCopyShared() const {
+    return gate.copiesRows() && !spec.hasOwnUpRows() && spec.gate.encoding == spec.up.encoding;
+  }
+
   void emitBlock(Value tile, Value first, int64_t width) {
-    SmallVector<Value, 8> pairOf, tokenOf;
-    for (int64_t i = 0; i < width; ++i) {
-      pairOf.push_back(f.i32ToIndex(f.load(pairs, {f.add(first, i)})));
-      tokenOf.push_back(f.divide(pairOf.back(), spec.topK));
-    }
+    SmallVector<Value, 8> pairOf = pairsOf(first, width), tokenOf = tokensOf(pairOf);
     Value begin = f.multiply(tile, spec.columnsPerTile());
     Value end = f.minimum(f.add(begin, spec.columnsPerTile()), f.index(spec.gate.rows));
     // All rows of gate before those of up: the results of gate would take the registers that the products of up need.
@@ -114,10 +147,18 @@ func::FuncOp buildExpertsGateUp(KernelContext &context, ModuleOp module, StringR
                                                  MemRefType::get({widest, spec.columnsPerTile()}, builder.getF32Type()),
                                                  builder.getI64IntegerAttr(64));
         GateUpBuilder body{f, spec, gate, up, pairs, h, scratch};
-        f.loop(indices[1], indices[2], 1, [&](Value tile) {
-          // A token meets an expert at most once, so the pairs of one expert are at most the tokens.
-          overBlocks(f, indices[0], spec.maxTokens, widest,
-                     [&](Value first, int64_t width) { body.emitBlock(tile, first, width); });
+        // A token meets an expert at most once, so the pairs of one expert are at most the tokens.
+        if (!gate.copiesRows() && !up.copiesRows()) {
+          f.loop(indices[1], indices[2], 1, [&](Value tile) {
+            overBlocks(f, indices[0], spec.maxTokens, widest,
+                       [&](Value first, int64_t width) { body.emitBlock(tile, first, width); });
+          });
+          return;
+        }
+        body.reserveCopies();
+        overBlocks(f, indices[0], spec.maxTokens, widest, [&](Value first, int64_t width) {
+          body.copyRows(first, width);
+          f.loop(indices[1], indices[2], 1, [&](Value tile) { body.emitBlock(tile, first, width); });
         });
       });
 }
@@ -136,14 +177,29 @@ func::FuncOp buildExpertsDown(KernelContext &context, ModuleOp module, StringRef
         DotEmitter dot(context.isa, f, spec.down, record, h);
         Value begin = f.multiply(indices[1], spec.rowsPerTile);
         Value end = f.minimum(f.multiply(indices[2], spec.rowsPerTile), f.index(spec.down.rows));
-        f.loop(begin, end, dot.rowBlock(), [&](Value row) {
-          overBlocks(f, indices[0], spec.maxTokens, dot.widestBlock(), [&](Value first, int64_t width) {
-            SmallVector<Value, 8> pairOf;
-            for (int64_t i = 0; i < width; ++i)
-              pairOf.push_back(f.i32ToIndex(f.load(pairs, {f.add(first, i)})));
-            for (auto [pair, sum] : llvm::zip_equal(pairOf, dot.emit(row, pairOf)))
-              storeInside(f, sum, y, pair, row, spec.down.rows);
+        auto pairsOf = [&](Value first, int64_t width) {
+          SmallVector<Value, 8> result;
+          for (int64_t i = 0; i < width; ++i)
+            result.push_back(f.i32ToIndex(f.load(pairs, {f.add(first, i)})));
+          return result;
+        };
+        auto emitBlock = [&](Value row, Value first, int64_t width) {
+          SmallVector<Value, 8> pairOf = pairsOf(first, width);
+          for (auto [pair, sum] : llvm::zip_equal(pairOf, dot.emit(row, pairOf)))
+            storeInside(f, sum, y, pair, row, spec.down.rows);
+        };
+        if (!dot.copiesRows()) {
+          f.loop(begin, end, dot.rowBlock(), [&](Value row) {
+            overBlocks(f, indices[0], spec.maxTokens, dot.widestBlock(),
+                       [&](Value first, int64_t width) { emitBlock(row, first, width); });
           });
+          return;
+        }
+        dot.reserveCopy();
+        overBlocks(f, indices[0], spec.maxTokens, dot.widestBlock(), [&](Value first, int64_t width) {
+          if (width > 1)
+            dot.copyRows(pairsOf(first, width));
+          f.loop(begin, end, dot.rowBlock(), [&](Value row) { emitBlock(row, first, width); });
         });
       });
 }

@@ -59,20 +59,30 @@ func::FuncOp buildLinear(KernelContext &context, ModuleOp module, StringRef name
         // Work in rows: the last tile ends with the matrix.
         Value begin = f.multiply(tileBegin, spec.rowsPerTile);
         Value end = f.minimum(f.multiply(tileEnd, spec.rowsPerTile), f.index(spec.matrix.rows));
-        f.loop(begin, end, dot.rowBlock(), [&](Value row) {
-          overBlocks(f, n, spec.maxTokens, dot.widestBlock(), [&](Value first, int64_t width) {
-            SmallVector<Value, 8> tokens;
-            for (int64_t i = 0; i < width; ++i)
-              tokens.push_back(f.add(first, i));
-            for (auto [token, sum] : llvm::zip_equal(tokens, dot.emit(row, tokens))) {
-              Value result = sum;
-              if (bias)
-                result = f.addf(result, loadInside(f, bias, {}, row, spec.matrix.rows, dot.rowBlock()));
-              if (spec.hasResidual)
-                result = f.addf(loadInside(f, residual, token, row, spec.matrix.rows, dot.rowBlock()), result);
-              storeInside(f, result, out, token, row, spec.matrix.rows);
-            }
+        auto emitBlock = [&](Value row, Value first, int64_t width) {
+          SmallVector<Value, 8> tokens = DotEmitter::indices(f, first, width);
+          for (auto [token, sum] : llvm::zip_equal(tokens, dot.emit(row, tokens))) {
+            Value result = sum;
+            if (bias)
+              result = f.addf(result, loadInside(f, bias, {}, row, spec.matrix.rows, dot.rowBlock()));
+            if (spec.hasResidual)
+              result = f.addf(loadInside(f, residual, token, row, spec.matrix.rows, dot.rowBlock()), result);
+            storeInside(f, result, out, token, row, spec.matrix.rows);
+          }
+        };
+        if (!dot.copiesRows()) {
+          f.loop(begin, end, dot.rowBlock(), [&](Value row) {
+            overBlocks(f, n, spec.maxTokens, dot.widestBlock(),
+                       [&](Value first, int64_t width) { emitBlock(row, first, width); });
           });
+          return;
+        }
+        // One copy of the activations serves all rows.
+        dot.reserveCopy();
+        overBlocks(f, n, spec.maxTokens, dot.widestBlock(), [&](Value first, int64_t width) {
+          if (width > 1)
+            dot.copyRows(DotEmitter::indices(f, first, width));
+          f.loop(begin, end, dot.rowBlock(), [&](Value row) { emitBlock(row, first, width); });
         });
       });
 }

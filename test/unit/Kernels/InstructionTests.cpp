@@ -79,9 +79,9 @@ CompiledKernel compile(Isa isa, Kind kind, const Encoding &encoding) {
       return;
     }
     ExpertsSpec spec;
-    spec.gate = spec.up = {256, 2048, encoding, 0};
+    spec.gate = spec.up = {512, 2048, encoding, 0};
     spec.up.offsetBytes = spec.gate.layout(context.family()).totalBytes();
-    spec.down = {2048, 256, encoding, 2 * spec.up.offsetBytes};
+    spec.down = {2048, 512, encoding, 2 * spec.up.offsetBytes};
     spec.recordBytes = spec.down.offsetBytes + spec.down.layout(context.family()).totalBytes();
     spec.topK = 8;
     spec.maxTokens = 32;
@@ -115,31 +115,36 @@ std::string nameOf(const Case &variant) {
 
 class ArmInstructions : public testing::TestWithParam<Case> {};
 
-/// Each block of 1, 2 and 4 tokens has an inner loop of each matrix. 32 columns of 8 rows take 16 sdot for each token,
-/// or 16 smmla for each 2 tokens, or 64 products of 8 columns and 32 pairwise sums; loops over the 2 or 4 slices of a
-/// group may be unrolled.
+/// Each block of tokens has an inner loop of each matrix. 32 columns of 8 rows take 16 sdot for each token, or 16 smmla
+/// for each 2 tokens, or 32 products of 8 columns. Of these 2 are summed before they are widened, or of 4-bit codes
+/// those of the whole group.
 TEST_P(ArmInstructions, InnerLoopsUseDotProductsWithoutSpills) {
   auto [isa, kind, encoding] = GetParam();
   CompiledKernel kernel = compile(isa, kind, encoding);
   // Where x29 is the frame pointer, spilled values may be reached through it.
   const bool hasFramePointer = llvm::StringRef(kernel.disassembly()).contains("x29, sp");
   std::map<std::string, size_t> numLoops;
-  for (const char *mnemonic : {"sdot", "smmla", "sadalp"})
+  for (const char *mnemonic : {"sdot", "smmla", "smlal"})
     for (const Loop &loop : loopsWith(kernel, nameOf(GetParam()), mnemonic)) {
       ++numLoops[mnemonic];
       EXPECT_EQ(loop.count(mnemonic) % (isa == Isa::Neon ? 8 : 16), 0);
-      EXPECT_EQ(loop.countStack(), 0) << llvm::join(loop.instructions, "\n");
+      // limitation L14
+      const bool isTight = mnemonic == std::string("smmla") && kind == Kind::gateUp && encoding.bits() < 8;
+      EXPECT_LE(loop.countStack(), isTight ? (int64_t)loop.instructions.size() / 8 : 0)
+          << llvm::join(loop.instructions, "\n");
       EXPECT_FALSE(hasFramePointer && loop.contains("[x29")) << llvm::join(loop.instructions, "\n");
       if (isa == Isa::Neon)
-        EXPECT_EQ(loop.count("smull") + loop.count("smlal"), 2 * (loop.count("sadalp") + loop.count("saddlp")));
+        EXPECT_EQ(loop.count("smull") + loop.count("smlal"),
+                  (encoding.bits() == 4 ? encoding.group / 8 : 2) * (loop.count("sadalp") + loop.count("saddlp")));
     }
   size_t matrices = kind == Kind::gateUp ? 2 : 1;
-  // sdot takes 4 tokens in two passes of 4 rows, sadalp 2 tokens too. A loop over 2 groups may be unrolled into two.
+  // 1 token takes one pass; sdot takes 2 and 4 tokens in two passes of 4 rows, and so does smmla with 4 and 8 tokens. A
+  // loop over 2 groups may be unrolled into two.
   std::map<std::string, size_t> expected;
-  expected[isa == Isa::Neon ? "sadalp" : "sdot"] = (isa == Isa::I8mm ? 1 : isa == Isa::Neon ? 5 : 4) * matrices;
+  expected[isa == Isa::Neon ? "smlal" : "sdot"] = (isa == Isa::I8mm ? 1 : 5) * matrices;
   if (isa == Isa::I8mm)
-    expected["smmla"] = 2 * matrices;
-  for (const char *mnemonic : {"sdot", "smmla", "sadalp"}) {
+    expected["smmla"] = 5 * matrices;
+  for (const char *mnemonic : {"sdot", "smmla", "smlal"}) {
     EXPECT_GE(numLoops[mnemonic], expected[mnemonic]) << mnemonic;
     EXPECT_EQ(numLoops[mnemonic] > 0, expected[mnemonic] > 0) << mnemonic;
   }

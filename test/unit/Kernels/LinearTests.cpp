@@ -85,6 +85,62 @@ std::vector<Case> allCases() {
 INSTANTIATE_TEST_SUITE_P(All, LinearKernel,
                          testing::Combine(testing::ValuesIn(allLevels()), testing::ValuesIn(allCases())), nameOf);
 
+class AdversarialLinear : public testing::TestWithParam<std::tuple<Isa, Encoding, int64_t>> {};
+
+/// Codes at their ends, scales from zero and the smallest subnormal to the largest half, activations of one outlier, of
+/// zeros, and so small that products with scales are subnormal; any count of groups behind the unrolled ones.
+TEST_P(AdversarialLinear, EqualsPlainLoops) {
+  auto [isa, encoding, numGroups] = GetParam();
+  constexpr int64_t kRows = 21, kTokens = 15;
+  LinearSpec spec{{kRows, encoding.group * numGroups, encoding, 0}, kTokens, 32, false, false};
+  CompiledKernel kernel(
+      isa, [&](KernelContext &context, mlir::ModuleOp module) { buildLinear(context, module, "kernel", spec); });
+  if (!kernel.unavailable().empty())
+    GTEST_SKIP() << kernel.unavailable();
+  std::mt19937 random(3);
+  Matrix matrix = randomMatrix(spec.matrix, random);
+  const uint16_t scales[] = {0x0001, 0x7bff, 0x0000, 0x03ff, 0x0400, 0x3c00, 0xfbff, 0x8001};
+  for (size_t i = 0; i < matrix.scales.size(); ++i)
+    matrix.scales[i] = scales[random() % 8];
+  for (size_t i = 2 * spec.matrix.columns; i < matrix.codes.size(); ++i)
+    matrix.codes[i] = (int8_t)(random() % 2 ? encoding.maxCode() : encoding.minCode());
+  Activations x{kTokens, spec.matrix.columns, encoding.group, {}, {}, {}, {}};
+  for (int64_t i = 0; i < kTokens; ++i)
+    for (int64_t k = 0; k < x.columns; ++k) {
+      const int64_t kind = (i + k / encoding.group) % 5;
+      const float sign = random() % 2 ? 1.0f : -1.0f;
+      x.floats.push_back(kind == 0 ? sign : kind == 1 ? 0.0f : kind == 2 ? sign * 1.5e-30f : kind == 3 ? 1e28f : sign);
+      if (kind == 4 && k % encoding.group == 5)
+        x.floats.back() = -1e20f;
+    }
+  quantize(x);
+  Buffer weights;
+  store(matrix, familyOf(isa), weights);
+  for (int64_t n : {1, 15}) {
+    std::vector<float> expected(kTokens * kRows, 0.0f);
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t r = 0; r < kRows; ++r)
+        expected[i * kRows + r] = product(matrix, x, i, r);
+    std::vector<Buffer> buffers{weights};
+    appendRows(buffers, x, spec.matrix);
+    buffers.push_back(bytesOf(std::vector<float>(kTokens * kRows, 0.0f)));
+    ASSERT_EQ(kernel.run(buffers, {n, 0, 0, spec.numTiles()}), "");
+    ASSERT_TRUE(buffers.back() == bytesOf(expected)) << "n = " << n;
+  }
+}
+
+std::string adversarialName(const testing::TestParamInfo<std::tuple<Isa, Encoding, int64_t>> &info) {
+  auto [isa, encoding, numGroups] = info.param;
+  return levelName(isa) + "_" + identifierOf(encoding) + "_" + std::to_string(numGroups);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AdversarialLinear,
+                         testing::Combine(testing::ValuesIn(allLevels()),
+                                          testing::Values(Encoding::i4(32), Encoding::i4m(32), Encoding::i4(128),
+                                                          Encoding::i6(32), Encoding::i8(64)),
+                                          testing::Values<int64_t>(1, 7)),
+                         adversarialName);
+
 TEST(LinearSpec, RefusesShapesWithoutKernel) {
   auto text = [](const LinearSpec &spec) { return llvm::toString(check(spec, LayoutFamily::X86)); };
   EXPECT_EQ(text({{8, 48, Encoding::i8(32), 0}, 1, 32, false}),

@@ -107,7 +107,7 @@ TEST(LayoutTest, PackedRowsUnpackToTheSameCodesAndScales) {
         int shown = c.encoding.bits() < 8 ? stored >> at.shift & 0xf : stored;
         if (c.encoding.bits() == 6)
           shown |= (bytes[at.highOffset] >> at.highShift & 3) << 4;
-        ASSERT_EQ(shown, (expected + layout.codeBias()) & ((1 << c.encoding.bits()) - 1));
+        ASSERT_EQ(shown, (expected + layout.codeBias(row)) & ((1 << c.encoding.bits()) - 1));
       }
       for (int64_t g = 0; g < groups; ++g)
         ASSERT_EQ(rowScales[g], row < c.rows ? scales[row * groups + g] : 0);
@@ -137,12 +137,15 @@ TEST(LayoutTest, FloatRowsRoundTripWithZeroPadding) {
 }
 
 TEST(LayoutTest, OffsetsAreThoseOfTheFormat) {
-  // arm64 i4, K = 64, G = 32: B = 4 * 32 + 16 = 144. Row 11, k 45: tile 1, group 1, chunk (45 % 32) / 8 = 1, pair 1,
-  // (1 * 2 + 1) * 144 + (0 * 4 + 1) * 16 + 1 * 8 + 5 = 432 + 29 = 461, high nibble.
+  // arm64 i4, K = 64, G = 32: B = 4 * 32 + 16 = 144. Row 11, k 45: tile 1, group 1, chunk c = (45 % 32) / 8 = 1, pair
+  // p = 11 % 4 / 2 = 1, (1 * 2 + 1) * 144 + (1 * 4 + 1) * 16 + 1 * 8 + 5 = 432 + 93 = 525, low half, plus 8. Row 15 is
+  // the other half of the byte.
   Layout arm = layoutOf({LayoutFamily::Arm64, 16, 64, Encoding::i4(32)});
   EXPECT_EQ(arm.blockBytes(), 144);
-  EXPECT_EQ(arm.locate(11, 45).byteOffset, 461);
-  EXPECT_EQ(arm.locate(11, 45).shift, 4);
+  EXPECT_EQ(std::tuple(arm.locate(11, 45).byteOffset, arm.locate(11, 45).shift, arm.codeBias(11)),
+            std::tuple(525, 0, 8));
+  EXPECT_EQ(std::tuple(arm.locate(15, 45).byteOffset, arm.locate(15, 45).shift, arm.codeBias(15)),
+            std::tuple(525, 4, 0));
   EXPECT_EQ(arm.scaleOffset(11, 1), 432 + 128 + 3 * 2);
   // x86 i8, K = 64, G = 32: B = 16 * 32 + 32 = 544. Row 18, k 45: tile 1, group 1, word 3,
   // (1 * 2 + 1) * 544 + 3 * 64 + 2 * 4 + 1 = 1632 + 201 = 1833.
