@@ -54,7 +54,7 @@ std::string identifierOf(const Encoding &encoding) {
   return group.empty() ? kind.str() : (kind + "_g" + group).str();
 }
 
-static ObjectOptions optionsOf(Isa isa) {
+ObjectOptions objectOptionsOf(Isa isa) {
   switch (isa) {
   case Isa::Avx2:
     return {"x86_64-unknown-linux-gnu", "x86-64", "+avx2,+fma,+f16c"};
@@ -134,7 +134,7 @@ CompiledKernel::CompiledKernel(Isa isa, const Generator &generate) : isa(isa), m
     std::abort();
   }
   llvm::cantFail(lowerToLLVMDialect(*module));
-  auto object = llvm::cantFail(emitObject(*module, optionsOf(isa)));
+  auto object = llvm::cantFail(emitObject(*module, objectOptionsOf(isa)));
   if (!writeFile(stem + ".o", object.data(), object.size()))
     std::abort();
 }

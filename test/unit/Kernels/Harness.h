@@ -5,6 +5,7 @@
 #ifndef TEST_UNIT_KERNELS_HARNESS_H
 #define TEST_UNIT_KERNELS_HARNESS_H
 
+#include "lib/Object/Object.h"
 #include "passes/lower/kernels/Linear.h"
 
 #include <cstdint>
@@ -46,6 +47,8 @@ private:
 
 const std::vector<Isa> &allLevels();
 std::string levelName(Isa isa);
+/// What objects of a level are compiled for.
+ObjectOptions objectOptionsOf(Isa isa);
 /// "i4m_g32": the encoding as a part of a test's name.
 std::string identifierOf(const Encoding &encoding);
 
