@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s
-"""The i8mm build multiplies with smmla (many tokens) and sdot (one token), with few or no spills in those inner loops."""
+"""The i8mm build multiplies with smmla (many tokens) and sdot (one token), with few spills or none in those loops."""
 import os
 import re
 
