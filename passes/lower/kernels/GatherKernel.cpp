@@ -33,7 +33,7 @@ std::optional<SmallVector<RowPlace>> placesOf(const Layout &layout) {
                here.highShift != place.highShift)
         return std::nullopt;
     }
-    place.bias = layout.codeBias();
+    place.bias = layout.codeBias(r);
     if (isInteger)
       place.scale = layout.scaleOffset(r, 0);
     if (layout.encoding().minimum)
