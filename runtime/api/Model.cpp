@@ -29,6 +29,7 @@ static moert_model *placeModel(Carver &carver, const moert_model_descriptor &d, 
   uint64_t numGroups = d.plan.num_expert_records ? d.num_experts + 1ull : 0;
   storage.tasks = carver.take<TaskSlot>(maxOf(settings.threads, numGroups));
   storage.workers = carver.take<ThreadPool::Worker>(settings.threads);
+  storage.manners = carver.take<Courtesy>(settings.threads);
   storage.tableOffsets = carver.take<uint64_t>(d.num_streamed_tables);
   storage.directoryPiece = carver.take<uint8_t>(kDirectoryPieceBytes);
   return model;
@@ -90,7 +91,7 @@ static moert_status fillModel(moert_model &model, const moert_open_options &opti
       return status;
   }
   if (moert_status status = model.pool.start(model.ledger, model.storage.tasks, model.storage.workers,
-                                             model.settings.threads, model.settings.cpus, error))
+                                             model.storage.manners, model.settings.threads, model.settings.cpus, error))
     return status;
   bool allFit = model.plan.info.num_slots >= d.plan.num_expert_records;
   return allFit && d.plan.num_expert_records ? model.pager.loadAll(error) : MOERT_STATUS_OK;

@@ -28,6 +28,7 @@ struct ModelStorage {
   Pager::Storage pager;
   TaskSlot *tasks;
   ThreadPool::Worker *workers;
+  Courtesy *manners;       /// of the compute threads
   uint64_t *tableOffsets;  /// [num_streamed_tables] of the row records, in the pack
   uint8_t *directoryPiece; /// [kDirectoryPieceBytes]
 };

@@ -166,6 +166,8 @@ void futexWake(const uint32_t *address, int count) {
   systemCall(kSysFutex, pointerArgument(address), kWakePrivate, count);
 }
 
+void yieldThread() { systemCall(kSysSchedYield); }
+
 uint64_t monotonicNs() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

@@ -83,6 +83,12 @@ CpuSet allowedCpus() {
   return set;
 }
 
+uint32_t currentCpu() {
+  uint32_t cpu = 0;
+  systemCall(kSysGetCpu, reinterpret_cast<long>(&cpu), 0, 0);
+  return cpu;
+}
+
 bool restrictThread(const CpuSet &set) {
   return systemCall(kSysSchedSetAffinity, 0, sizeof(set.words), reinterpret_cast<long>(set.words)) == 0;
 }

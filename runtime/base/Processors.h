@@ -17,6 +17,10 @@ struct CpuSet {
 
   bool has(uint32_t cpu) const { return cpu < kMaxCpus && ((words[cpu / 64] >> (cpu % 64)) & 1); }
   void add(uint32_t cpu) { words[cpu / 64] |= 1ull << (cpu % 64); }
+  void remove(uint32_t cpu) {
+    if (cpu < kMaxCpus)
+      words[cpu / 64] &= ~(1ull << (cpu % 64));
+  }
   uint32_t count() const;
 };
 
@@ -28,6 +32,8 @@ const char *cpuListText(const CpuSet &set, char *text);
 
 /// CPUs that the calling thread may use.
 CpuSet allowedCpus();
+/// The CPU that the calling thread runs on, for the moment.
+uint32_t currentCpu();
 /// Restricts the calling thread. False if the system refuses.
 bool restrictThread(const CpuSet &set);
 

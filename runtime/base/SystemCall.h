@@ -22,6 +22,8 @@ enum : long {
   kSysMlock = 149,
   kSysMunlock = 150,
   kSysPrlimit = 302,
+  kSysSchedYield = 24,
+  kSysGetCpu = 309,
   kSysSchedSetAffinity = 203,
   kSysSchedGetAffinity = 204
 };
@@ -51,6 +53,8 @@ enum : long {
   kSysMlock = 228,
   kSysMunlock = 229,
   kSysPrlimit = 261,
+  kSysSchedYield = 124,
+  kSysGetCpu = 168,
   kSysSchedSetAffinity = 122,
   kSysSchedGetAffinity = 123
 };

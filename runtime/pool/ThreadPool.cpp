@@ -29,18 +29,18 @@ static uint64_t endOf(uint64_t word) { return word & kMostUnits; }
 
 //===--- threads --------------------------------------------------------------------------------------------------===//
 
-moert_status ThreadPool::start(Ledger &ledger, TaskSlot *slotArray, Worker *workerArray, uint32_t threadCount,
-                               const CpuSet &cpuSet, moert_error *error) {
+moert_status ThreadPool::start(Ledger &ledger, TaskSlot *slotArray, Worker *workerArray, Courtesy *courtesyArray,
+                               uint32_t threadCount, const CpuSet &cpuSet, moert_error *error) {
   slots = slotArray;
   workers = workerArray;
+  manners = courtesyArray;
   numThreads = threadCount;
   cpus = cpuSet;
+  allowed = cpus.count() ? cpus : allowedCpus();
   // A waiting thread spins while the others finish a region or run serial steps (tens of microseconds), unless it would
   // take a core from them.
   constexpr uint32_t kSpinNs = 40000;
-  uint32_t spinNs = threadCount <= (cpus.count() ? cpus : allowedCpus()).count() ? kSpinNs : 0;
-  workerPatience.start(spinNs);
-  callerPatience.start(spinNs);
+  spinNs = threadCount <= allowed.count() ? kSpinNs : 0;
   for (uint32_t i = 1; i < threadCount; ++i) {
     Worker &worker = workers[i];
     worker.pool = this;
@@ -75,11 +75,11 @@ void *ThreadPool::workerMain(void *argument) {
   FloatMode mode;
   uint32_t seen = 0;
   for (;;) {
-    pool.awaitEpoch(seen);
+    bool slept = pool.awaitEpoch(seen);
     if (pool.stopping.load())
       return nullptr;
     seen = pool.epoch.load();
-    pool.work(worker.index, seen);
+    pool.work(worker.index, seen, slept);
   }
 }
 
@@ -103,8 +103,8 @@ void ThreadPool::runRegion(uint64_t count, uint32_t number) {
   epoch.store(number);
   if (numParked.load())
     futexWake(&epoch.value, static_cast<int>(numThreads - 1));
-  work(0, number);
-  awaitDone();
+  work(0, number, callerSlept);
+  callerSlept = awaitDone();
 }
 
 void ThreadPool::launch(const moert_context *ctx, moert_kernel kernel, void *const *args, int64_t tiles) {
@@ -212,12 +212,13 @@ void ThreadPool::finishUnits(const Units &units, uint64_t tag) {
     futexWake(&progress.value, INT32_MAX);
 }
 
-ThreadPool::Claim ThreadPool::drain(uint64_t slot, bool own, uint64_t tag, uint64_t phase) {
+ThreadPool::Claim ThreadPool::drain(uint32_t home, uint64_t slot, bool own, uint64_t tag, uint64_t phase) {
   Units units;
   Claim result;
   while ((result = claim(slot, own, tag, phase, units)) == Claim::Some) {
     runUnits(units);
     finishUnits(units, tag);
+    manners[home].look();
   }
   return result;
 }
@@ -231,7 +232,7 @@ ThreadPool::Claim ThreadPool::workPhase(uint32_t home, uint64_t tag, uint64_t ph
     uint64_t numOwn = last - first;
     bool own = i < numOwn;
     uint64_t slot = own ? first + i : (first + count - 1 - (i - numOwn)) % count;
-    Claim result = drain(slot, own, tag, phase);
+    Claim result = drain(home, slot, own, tag, phase);
     if (result == Claim::Stale)
       return result;
     isBlocked |= result == Claim::Blocked;
@@ -239,7 +240,25 @@ ThreadPool::Claim ThreadPool::workPhase(uint32_t home, uint64_t tag, uint64_t ph
   return isBlocked ? Claim::Blocked : Claim::Empty;
 }
 
-void ThreadPool::work(uint32_t home, uint32_t number) {
+void ThreadPool::settle(uint32_t home) {
+  // Most of the time one load: nobody is contended.
+  if (numContended.load())
+    manners[home].avoid(manners, home, allowed);
+  else if (home)
+    manners[home].settle(allowed);
+}
+
+void ThreadPool::work(uint32_t home, uint32_t number, bool slept) {
+  Courtesy &manner = manners[home];
+  bool wasContended = manner.isContended();
+  settle(home);
+  manner.begin(slept);
+  workPhases(home, number);
+  if (manner.isContended() != wasContended)
+    wasContended ? numContended.fetchSub(1) : numContended.fetchAdd(1);
+}
+
+void ThreadPool::workPhases(uint32_t home, uint32_t number) {
   uint64_t tag = number & kTagMask;
   if (workPhase(home, tag, 0) == Claim::Stale || !hasSecondPhase.load())
     return;
@@ -261,29 +280,49 @@ void ThreadPool::sleepOnProgress(uint32_t seen) {
   numWaiting.fetchSub(1);
 }
 
+template <typename Done> bool ThreadPool::spin(Done done) const {
+  // First without a look at the clock: most waits end here.
+  constexpr int kFirstSpins = 64, kSpinsPerLook = 32;
+  for (int i = 0; i < kFirstSpins; ++i) {
+    if (done())
+      return true;
+    cpuRelax();
+  }
+  if (!spinNs)
+    return false;
+  for (uint64_t end = monotonicNs() + spinNs; monotonicNs() < end;)
+    for (int i = 0; i < kSpinsPerLook; ++i) {
+      if (done())
+        return true;
+      cpuRelax();
+    }
+  return done();
+}
+
 void ThreadPool::awaitProgress(uint32_t seen) {
-  if (!callerPatience.spin([&] { return progress.load() != seen; }))
+  if (!spin([&] { return progress.load() != seen; }))
     sleepOnProgress(seen);
 }
 
-void ThreadPool::awaitDone() {
-  if (!slotsLeft.load() || callerPatience.spin([&] { return slotsLeft.load() == 0; }))
-    return;
+bool ThreadPool::awaitDone() {
+  if (spin([&] { return slotsLeft.load() == 0; }))
+    return false;
   for (;;) {
     uint32_t seen = progress.load();
     if (!slotsLeft.load())
-      return;
+      return true;
     sleepOnProgress(seen);
   }
 }
 
-void ThreadPool::awaitEpoch(uint32_t seen) {
-  if (workerPatience.spin([&] { return epoch.load() != seen; }))
-    return;
+bool ThreadPool::awaitEpoch(uint32_t seen) {
+  if (spin([&] { return epoch.load() != seen; }))
+    return false;
   numParked.fetchAdd(1);
   while (epoch.load() == seen)
     futexWait(&epoch.value, seen);
   numParked.fetchSub(1);
+  return true;
 }
 
 int ThreadPool::brokenInvariant() {

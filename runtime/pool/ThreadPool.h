@@ -11,7 +11,7 @@
 #include "runtime/base/Memory.h"
 #include "runtime/base/Processors.h"
 #include "runtime/base/Sync.h"
-#include "runtime/pool/Patience.h"
+#include "runtime/pool/Courtesy.h"
 
 namespace moert {
 
@@ -34,7 +34,8 @@ struct alignas(64) TaskSlot {
 ///     is read after a claim, except for fields that are atomic;
 /// (4) units of phase 1 of a slot are there to be claimed only when all units of its phase 0 are done;
 /// (5) a thread waits inside a region only if nothing is there to be claimed: every open slot is empty;
-/// (6) whoever waits has announced it in `numWaiting` (or `numParked`) before it looks at the condition a last time,
+/// (6) a thread yields its core only while it holds no unit;
+/// (7) whoever waits has announced it in `numWaiting` (or `numParked`) before it looks at the condition a last time,
 /// and
 ///     whoever changes the condition looks there afterwards: no wake-up is lost.
 /// `brokenInvariant` checks what can be seen of them between regions.
@@ -47,10 +48,11 @@ public:
     Region stack;
   };
 
-  /// `slots` has as many elements as there are threads, and groups in any call of launchChains; `workers` has one for
-  /// each thread; both live as long as the pool. Starts threads - 1 workers, on `cpus` unless that is empty.
-  moert_status start(Ledger &ledger, TaskSlot *slots, Worker *workers, uint32_t threads, const CpuSet &cpus,
-                     moert_error *error);
+  /// `slots` has as many elements as there are threads, and groups in any call of launchChains; `workers` and `manners`
+  /// have one for each thread; all live as long as the pool. Starts threads - 1 workers, on `cpus` unless that is
+  /// empty.
+  moert_status start(Ledger &ledger, TaskSlot *slots, Worker *workers, Courtesy *manners, uint32_t threads,
+                     const CpuSet &cpus, moert_error *error);
   /// Joins the workers that were started.
   void stop(Ledger &ledger);
   /// Blocks until `kernel` ran over [0, numTiles).
@@ -76,25 +78,33 @@ private:
   /// Runs the region `number` of `count` open slots, as one of its threads.
   void runRegion(uint64_t count, uint32_t number);
   const moert_chain &chainOf(uint64_t slot, uint64_t &group) const;
-  /// Works on a region as thread `home` until nothing of it is left to be claimed.
-  void work(uint32_t home, uint32_t number);
+  /// Works on a region as thread `home` until nothing of it is left to be claimed. `slept`: the thread did before.
+  void work(uint32_t home, uint32_t number, bool slept);
+  void workPhases(uint32_t home, uint32_t number);
+  /// Keeps threads on cores of their own where one of them is contended.
+  void settle(uint32_t home);
   /// Claims and runs units of one phase until there are none. Blocked: some slots have not reached it yet.
   Claim workPhase(uint32_t home, uint64_t tag, uint64_t phase);
-  Claim drain(uint64_t slot, bool own, uint64_t tag, uint64_t phase);
+  Claim drain(uint32_t home, uint64_t slot, bool own, uint64_t tag, uint64_t phase);
   /// From the front of an own slot, from the tail of others'.
   Claim claim(uint64_t slot, bool own, uint64_t tag, uint64_t phase, Units &units);
   void runUnits(const Units &units);
   void finishUnits(const Units &units, uint64_t tag);
   void sleepOnProgress(uint32_t seen);
   void awaitProgress(uint32_t seen);
-  void awaitEpoch(uint32_t seen);
-  void awaitDone();
+  /// Both say whether the thread slept.
+  bool awaitEpoch(uint32_t seen);
+  bool awaitDone();
+  /// Spins until `done()`, for `spinNs` at most. Says whether it is done.
+  template <typename Done> bool spin(Done done) const;
 
   Mutex regionMutex;
   TaskSlot *slots;
   Worker *workers;
-  uint32_t numThreads, numStarted;
-  CpuSet cpus;
+  Courtesy *manners;
+  uint32_t numThreads, numStarted, spinNs;
+  CpuSet cpus, allowed; /// as given; where the threads may be
+  bool callerSlept;
   // The job.
   const moert_context *context;
   const moert_chain *chains; /// null: one phase whose slots are ranges of `plain`
@@ -104,11 +114,10 @@ private:
   Atomic<uint64_t> numJoins;
   alignas(64) Atomic<uint32_t> epoch; /// number of regions; workers park on it
   Atomic<uint32_t> numParked, stopping;
-  Patience workerPatience;
+  Atomic<uint32_t> numContended;          /// threads that share their core with others
   alignas(64) Atomic<uint32_t> slotsLeft; /// not done
   Atomic<uint32_t> progress;              /// changes when a slot enters phase 1 and when the region ends
   Atomic<uint32_t> numWaiting;            /// that sleep on `progress`
-  Patience callerPatience;
 };
 
 } // namespace moert

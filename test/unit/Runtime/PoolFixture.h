@@ -18,14 +18,15 @@ namespace fake {
 inline constexpr size_t kMostSlots = 512;
 
 struct Pool {
-  explicit Pool(uint32_t threads) : workers(threads) {
+  explicit Pool(uint32_t threads) : workers(threads), manners(threads) {
     ledger.initialize(1ull << 40);
     void *block = nullptr;
     EXPECT_EQ(posix_memalign(&block, 64, sizeof(moert::TaskSlot) * kMostSlots), 0);
     memset(block, 0, sizeof(moert::TaskSlot) * kMostSlots);
     slots = static_cast<moert::TaskSlot *>(block);
     moert_error error = {};
-    EXPECT_EQ(pool.start(ledger, slots, workers.data(), threads, moert::CpuSet{}, &error), MOERT_STATUS_OK)
+    EXPECT_EQ(pool.start(ledger, slots, workers.data(), manners.data(), threads, moert::CpuSet{}, &error),
+              MOERT_STATUS_OK)
         << error.message;
   }
   ~Pool() {
@@ -36,6 +37,7 @@ struct Pool {
   moert::Ledger ledger = {};
   moert::TaskSlot *slots = nullptr;
   std::vector<moert::ThreadPool::Worker> workers;
+  std::vector<moert::Courtesy> manners;
   moert::ThreadPool pool = {};
 };
 
