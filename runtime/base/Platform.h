@@ -57,6 +57,8 @@ void futexWait(const uint32_t *address, uint32_t expected);
 void futexWake(const uint32_t *address, int count);
 /// Lets other threads of this core run first.
 void yieldThread();
+/// How often the calling thread was taken from its core although it could run.
+uint64_t involuntarySwitches();
 uint64_t monotonicNs();
 /// Pages that the object which holds this code occupies when mapped, from its own program headers.
 uint64_t ownMappedBytes();

@@ -23,6 +23,7 @@ enum : long {
   kSysMunlock = 150,
   kSysPrlimit = 302,
   kSysSchedYield = 24,
+  kSysGetRusage = 98,
   kSysGetCpu = 309,
   kSysSchedSetAffinity = 203,
   kSysSchedGetAffinity = 204
@@ -54,6 +55,7 @@ enum : long {
   kSysMunlock = 229,
   kSysPrlimit = 261,
   kSysSchedYield = 124,
+  kSysGetRusage = 165,
   kSysGetCpu = 168,
   kSysSchedSetAffinity = 122,
   kSysSchedGetAffinity = 123

@@ -15,7 +15,8 @@ void Courtesy::look() {
   if (!contended && lastNs && ++numLooks % kLooks)
     return;
   uint64_t now = monotonicNs();
-  if (lastNs && now - lastNs > kGapNs) {
+  // Long tiles look the same; only the system knows.
+  if (lastNs && now - lastNs > kGapNs && noteSwitches()) {
     contended = true;
     numFree = 0;
     resumedNs = now;
@@ -26,7 +27,16 @@ void Courtesy::look() {
   yieldThread();
   lastNs = resumedNs = monotonicNs();
   numFree = lastNs - now < kFreeNs ? numFree + 1 : 0;
-  contended = numFree < kFreeYields;
+  if (numFree < kFreeYields)
+    return;
+  contended = false;
+  noteSwitches();
+}
+
+bool Courtesy::noteSwitches() {
+  uint64_t before = numSwitches;
+  numSwitches = involuntarySwitches();
+  return numSwitches != before;
 }
 
 void Courtesy::avoid(const Courtesy *others, uint32_t count, const CpuSet &all) {

@@ -40,7 +40,11 @@ private:
   /// A yield that took less gave the core to nobody.
   static constexpr uint64_t kFreeNs = 20000;
 
+  /// Says whether the thread was taken from its core since the last call.
+  bool noteSwitches();
+
   uint64_t lastNs, resumedNs; /// last look; since when the thread runs without a break
+  uint64_t numSwitches;
   uint32_t numLooks, numFree;
   bool contended, isRestricted;
   Atomic<uint32_t> cpu; /// 1 + the CPU; 0 = not known
