@@ -49,6 +49,7 @@ private:
   /// 16 scales from byte `at` plus `position` scales on.
   Value loadScales(Value at, Value position);
 
+  void askForScales(const BlockView &view);
   void emitScores(const BlockView &view);
   /// m' and the correction of each row.
   void emitMaxima(const BlockView &view);
@@ -147,11 +148,12 @@ void IntegerBlocks::emitScores(const BlockView &view) {
     int64_t numVectors = dots.vectorsAtOnce(numRows, true);
     f.loop(f.index(0), f.index(kPositions), numVectors * kFloatLanes, [&](Value position) {
       Value row = f.add(view.row, first), offset = f.multiply(position, 4);
+      Value asked = ahead ? f.add(ahead, f.multiply(position, kv.codeBytes(kv.keyDim))) : Value();
       Values start;
       for (int64_t i = 0; starts && i < numRows; ++i)
         start.push_back(f.load(starts, {f.add(row, i)}));
       Values sums = dots.keySums({codes, f.multiply(row, kv.keyDim), kv.keyDim, numRows, f.add(keys, offset), stepBytes,
-                                  kv.keyDim / columnsEach, numVectors, ahead ? f.add(ahead, offset) : Value()},
+                                  kv.keyDim / columnsEach, numVectors, asked},
                                  start);
       for (int64_t vector = 0; vector < numVectors; ++vector) {
         Value from = f.add(position, vector * kFloatLanes), scale = loadScales(scales, from);
@@ -258,7 +260,20 @@ void IntegerBlocks::emitValues(const BlockView &view, Value cache, Value ahead, 
   }
 }
 
+void IntegerBlocks::askForScales(const BlockView &view) {
+  auto ask = [&](int64_t scales, int64_t numGroups) {
+    int64_t bytes = numGroups * kPositions * kv.scaleBytes();
+    Value first = f.add(f.add(view.next, f.multiply(view.kvHead, bytes)), scales);
+    for (int64_t line = 0; line < bytes; line += 64)
+      f.prefetch(region, f.add(first, line));
+  };
+  ask(kv.keyScales(), 1);
+  ask(kv.valueScales(), kv.valueGroups());
+}
+
 void IntegerBlocks::emitBlock(const BlockView &view) {
+  if (view.next)
+    askForScales(view);
   emitScores(view);
   emitMaxima(view);
   emitWeights(view);
@@ -270,7 +285,7 @@ void IntegerBlocks::emitBlock(const BlockView &view) {
   auto strip = [&](Value lane, int64_t numVectors, Value row, int64_t numRows) {
     // A lane is 4 bytes, or 2 of packed codes.
     Value offset = f.multiply(lane, kv.codeBytes(8) / 2);
-    Value asked = ahead ? f.add(ahead, offset) : Value();
+    Value asked = ahead ? f.add(ahead, f.multiply(lane, kv.codeBytes(kPositions))) : Value();
     emitValues(view, f.add(values, offset), asked, lane, numVectors, row, numRows);
   };
   if (kv.isPacked()) {

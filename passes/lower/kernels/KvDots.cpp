@@ -149,12 +149,15 @@ KvDots::Values KvDots::addWords(const Operands &operands, bool isKey, Value step
     }
   }
   Values next(carried.begin(), carried.end());
-  Value base = f.multiply(step, operands.stepBytes);
+  Value base = f.multiply(step, operands.stepBytes), ahead;
+  // In ascending order, though the cache is read in strips: that is what hardware prefetchers go on with.
+  if (operands.ahead)
+    ahead = f.add(operands.ahead, f.multiply(step, operands.numVectors * kVectorBytes));
   for (int64_t i = 0; i < numSteps; ++i)
     for (int64_t vector = 0; vector < operands.numVectors; ++vector) {
       Value at = f.add(base, i * operands.stepBytes + vector * kVectorBytes);
-      if (operands.ahead)
-        f.prefetch(region, f.add(operands.ahead, at));
+      if (ahead)
+        f.prefetch(region, f.add(ahead, (i * operands.numVectors + vector) * kVectorBytes));
       Value bytes = f.loadVector(region, {f.add(operands.cache, at)}, kVectorBytes);
       for (int64_t half = 0; half < numHalves; ++half)
         for (int64_t number = 0; number < numPieces; ++number) {

@@ -32,7 +32,7 @@ public:
     int64_t rowCodes, numRows;
     mlir::Value cache; // byte of the region where lane 0 of step 0 lies
     int64_t stepBytes, numSteps, numVectors;
-    mlir::Value ahead; // byte of the region to ask for meanwhile, in the same form; or null
+    mlir::Value ahead; // byte of the region from which on as much memory is asked for meanwhile; or null
   };
   /// Sums [row][vector] of codes -127..127 with keys; `starts` has one i32 for each row, or none.
   Values keySums(const Operands &operands, mlir::ValueRange starts) { return sums(operands, true, starts); }

@@ -17,18 +17,20 @@ namespace {
 
 std::string programOf(llvm::StringRef level) { return (FLOAT_KERNELS_DIR "/cases-" + level).str(); }
 
-/// What the cases print on one ISA level, which must have passed.
-std::string runCases(llvm::StringRef level) {
+/// What the cases print on one ISA level, which must have passed; `onlyDots` those with integer dot products.
+std::string runCases(llvm::StringRef level, bool onlyDots = false) {
   std::string program = programOf(level), output = program + ".out", errors = program + ".err";
   std::string path = program;
-  llvm::SmallVector<llvm::StringRef, 4> command{program};
-  if (level == "arm64") {
+  llvm::SmallVector<llvm::StringRef, 5> command{program};
+  if (level == "arm64" || level == "neon") {
     auto emulator = llvm::sys::findProgramByName("qemu-aarch64");
     if (!emulator)
       return "";
     path = *emulator;
-    command = {path, "-cpu", "max", program};
+    command = {path, "-cpu", level == "neon" ? "cortex-a53" : "max", program};
   }
+  if (onlyDots)
+    command.push_back("dots");
   std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(output), llvm::StringRef(errors)};
   int code = llvm::sys::ExecuteAndWait(path, command, std::nullopt, redirects);
   auto text = llvm::MemoryBuffer::getFile(output), message = llvm::MemoryBuffer::getFile(errors);
@@ -57,6 +59,22 @@ TEST(FloatKernels, Avx512EqualsAvx2) {
   if (!llvm::sys::fs::exists(programOf("avx512")) || !llvm::sys::getHostCPUFeatures().lookup("avx512vnni"))
     GTEST_SKIP() << "this machine has no AVX-512 VNNI";
   EXPECT_EQ(runCases("avx512"), runCases("avx2"));
+}
+
+TEST(FloatKernels, AvxVnniEqualsAvx2) {
+  if (!llvm::sys::fs::exists(programOf("avxvnni")) || !llvm::sys::getHostCPUFeatures().lookup("avxvnni"))
+    GTEST_SKIP() << "this machine has no AVX-VNNI";
+  EXPECT_EQ(runCases("avxvnni", true), runCases("avx2", true));
+}
+
+TEST(FloatKernels, NeonEqualsX86) {
+  if (!llvm::sys::fs::exists(programOf("neon")) || !llvm::sys::findProgramByName("qemu-aarch64"))
+    GTEST_SKIP() << "aarch64-linux-gnu-g++ or qemu-aarch64 is not installed";
+  std::string neon = runCases("neon", true);
+  EXPECT_NE(neon, "");
+  if (llvm::sys::fs::exists(programOf("avx2"))) {
+    EXPECT_EQ(neon, runCases("avx2", true));
+  }
 }
 
 TEST(FloatKernels, Arm64EqualsX86) {

@@ -60,7 +60,11 @@ void buildAttentions(KernelContext &context, ModuleOp module, llvm::StringRef na
 }
 
 Isa isaOf(llvm::StringRef level) {
-  return level == "arm64" ? Isa::Dotprod : level == "avx512" ? Isa::Avx512Vnni : Isa::Avx2;
+  return level == "arm64"     ? Isa::Dotprod
+         : level == "neon"    ? Isa::Neon
+         : level == "avx512"  ? Isa::Avx512Vnni
+         : level == "avxvnni" ? Isa::AvxVnni
+                              : Isa::Avx2;
 }
 
 void buildAll(KernelContext &context, ModuleOp module) {
