@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Multiply-accumulates per second of many-token products whose weights are in the caches, one thread, against a loop of
-/// nothing but the dot product instruction. Usage: kernel-throughput [avx2|avxvnni|avx512vnni]. Main source:
+/// Multiply-accumulates per second of many-token products whose weights are in the caches, one thread, against a loop
+/// of nothing but the dot product instruction. Usage: kernel-throughput [avx2|avxvnni|avx512vnni]. Main source:
 /// docs/benchmarks.md.
 #include "benchmarks/kernel-bandwidth/Measure.h"
 #include "passes/lower/kernels/Linear.h"
@@ -85,10 +85,8 @@ void measureExperts(Isa isa, const Encoding &encoding, double peak) {
       loadKernel(isa, [&](KernelContext &context, mlir::ModuleOp module) {
         buildExpertsGateUp(context, module, "kernel", spec);
       }));
-  auto *down = reinterpret_cast<void (*)(void *, void *, void *, void *, void *, void *, I, I, I)>(
-      loadKernel(isa, [&](KernelContext &context, mlir::ModuleOp module) {
-        buildExpertsDown(context, module, "kernel", spec);
-      }));
+  auto *down = reinterpret_cast<void (*)(void *, void *, void *, void *, void *, void *, I, I, I)>(loadKernel(
+      isa, [&](KernelContext &context, mlir::ModuleOp module) { buildExpertsDown(context, module, "kernel", spec); }));
   std::vector<uint8_t> record = weightsOf(spec.recordBytes);
   std::vector<int32_t> pairs;
   for (int32_t token = 0; token < kMost; ++token)
@@ -121,8 +119,8 @@ int main(int argc, char **argv) {
   llvm::outs() << llvm::formatv("dot product instructions alone: {0:f0} GMAC/s\n"
                                 "tokens: GMAC/s (share); of experts gate|up + down\n",
                                 peak * 1e-9);
-  for (Encoding encoding : {Encoding::i4(32), Encoding::i4(128), Encoding::i4m(32), Encoding::i6(64), Encoding::i8(32),
-                            Encoding::i8(128)})
+  for (Encoding encoding :
+       {Encoding::i4(32), Encoding::i4(128), Encoding::i4m(32), Encoding::i6(64), Encoding::i8(32), Encoding::i8(128)})
     measureLinear(isa, encoding, peak);
   for (Encoding encoding : {Encoding::i4(32), Encoding::i4(128), Encoding::i8(128)})
     measureExperts(isa, encoding, peak);

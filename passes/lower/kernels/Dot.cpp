@@ -47,7 +47,7 @@ ActivationRows takeRows(ValueRange &memrefs, const MatrixSpec &matrix) {
 
 int64_t DotEmitter::widestBlock() const {
   if (isa == Isa::Avx512Vnni)
-    return 8;
+    return !matrix.encoding.isInteger() ? 8 : matrix.encoding.bits() == 8 ? 5 : 6;
   if (!matrix.encoding.isInteger())
     return 4;
   if (int64_t width = widestCopy())
@@ -55,10 +55,21 @@ int64_t DotEmitter::widestBlock() const {
   return familyOf(isa) == LayoutFamily::X86 ? 2 : 4;
 }
 
+int64_t DotEmitter::rowBlocksAtOnce() const { return isa == Isa::Avx512Vnni && matrix.encoding.isInteger() ? 2 : 1; }
+
 DotEmitter::Values DotEmitter::emit(Value row, Tokens tokens) {
   if (!matrix.encoding.isInteger())
     return emitFloat(row, tokens);
   return familyOf(isa) == LayoutFamily::X86 ? emitX86(row, tokens) : emitArm(row, tokens);
+}
+
+DotEmitter::Values DotEmitter::emitBlocks(Value row, int64_t numBlocks, Tokens tokens) {
+  if (matrix.encoding.isInteger() && isa == Isa::Avx512Vnni && tokens.size() > 1)
+    return emitX86Many(row, numBlocks, tokens);
+  Values all;
+  for (int64_t block = 0; block < numBlocks; ++block)
+    all.append(emit(f.add(row, block * rowBlock()), tokens));
+  return all;
 }
 
 DotEmitter::Values DotEmitter::emitFloat(Value row, Tokens tokens) {
@@ -188,6 +199,49 @@ void overBlocks(FloatBuilder &f, Value count, int64_t most, int64_t widest, func
     Value present = f.compare(arith::CmpIPredicate::uge, rest, f.index(width));
     buildIf(f, present, [&] { body(f.subtract(count, rest), width); }, {});
   }
+}
+
+void overEvenBlocks(FloatBuilder &f, Value count, int64_t most, int64_t widest,
+                    function_ref<void(Value, int64_t)> body) {
+  Value zero = f.index(0);
+  widest = std::min(widest, most);
+  if (widest == 1)
+    return f.loop(zero, count, 1, [&](Value first) { body(first, 1); });
+  OpBuilder &builder = f.getBuilder();
+  Value numBlocks = f.ceilDivide(count, widest);
+  auto begin = [&](Value block) -> Value {
+    return arith::DivUIOp::create(builder, count.getLoc(), arith::MulIOp::create(builder, count.getLoc(), block, count),
+                                  numBlocks);
+  };
+  f.loop(zero, numBlocks, 1, [&](Value block) {
+    Value first = begin(block), width = f.subtract(begin(f.add(block, 1)), first);
+    SmallVector<int64_t> narrower;
+    for (int64_t i = 1; i < widest; ++i)
+      narrower.push_back(i);
+    auto choice = scf::IndexSwitchOp::create(builder, count.getLoc(), TypeRange{}, width, narrower, narrower.size());
+    OpBuilder::InsertionGuard guard(builder);
+    for (Region &region : choice->getRegions()) {
+      // The default region is the first; it takes the widest blocks.
+      int64_t number = region.getRegionNumber();
+      builder.setInsertionPointToStart(&region.emplaceBlock());
+      body(first, number == 0 ? widest : number);
+      scf::YieldOp::create(builder, count.getLoc());
+    }
+  });
+}
+
+void overRowBlocks(FloatBuilder &f, Value begin, Value end, int64_t rows, int64_t rowBlock, int64_t together,
+                   function_ref<void(Value, int64_t)> body) {
+  const int64_t step = rowBlock * together, rest = rows % step;
+  const bool hasSingle = rest > 0 && rest <= step - rowBlock;
+  Value single = f.index(rows - rest);
+  f.loop(begin, hasSingle ? f.minimum(end, single) : end, step, [&](Value row) { body(row, together); });
+  if (hasSingle)
+    buildIf(f, f.compare(arith::CmpIPredicate::ugt, end, single), [&] { body(single, 1); }, {});
+}
+
+void DotEmitter::overTokens(Value count, int64_t most, function_ref<void(Value, int64_t)> body) {
+  return (rowBlocksAtOnce() > 1 ? overEvenBlocks : overBlocks)(f, count, most, widestBlock(), body);
 }
 
 void storeInside(FloatBuilder &f, Value vector, Value memref, Value row, Value column, int64_t columns) {

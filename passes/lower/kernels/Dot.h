@@ -68,9 +68,15 @@ public:
   void copyRows(mlir::ArrayRef<mlir::Value> tokens);
   /// Reads the copy of `other`, which multiplies the same rows of activations.
   void shareCopy(const DotEmitter &other) { copy = other.copy; }
+  /// Runs `body` with blocks of tokens that cover [0, count): the first and the number of them; 1 <= count <= most.
+  void overTokens(mlir::Value count, int64_t most, llvm::function_ref<void(mlir::Value, int64_t)> body);
+  /// How many row blocks `emitBlocks` should get for products of many tokens: 1 or 2.
+  int64_t rowBlocksAtOnce() const;
   /// y[row .. row + rowBlock) of each token, as one f32 vector of rowBlock lanes for each. `row` is a multiple of
   /// rowBlock.
   mlir::SmallVector<mlir::Value, 8> emit(mlir::Value row, mlir::ArrayRef<mlir::Value> tokens);
+  /// The same of `numBlocks` row blocks from `row` on, one behind the other in the result.
+  mlir::SmallVector<mlir::Value, 8> emitBlocks(mlir::Value row, int64_t numBlocks, mlir::ArrayRef<mlir::Value> tokens);
 
 private:
   using Values = mlir::SmallVector<mlir::Value, 8>;
@@ -97,6 +103,10 @@ private:
   mlir::Value splatInteger(mlir::Type element, int64_t width, int64_t value);
   mlir::Value bitcast(mlir::Value vector, mlir::Type element);
   Values overSlices(mlir::ValueRange sums, llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
+
+  // DotX86Many.cpp
+  Values emitX86Many(mlir::Value row, int64_t numBlocks, Tokens tokens);
+  void prefetchBlocks(mlir::Value base, int64_t numBlocks);
 
   // DotX86.cpp
   Values emitX86(mlir::Value row, Tokens tokens);
@@ -182,6 +192,15 @@ private:
 /// index and the number of them.
 void overBlocks(FloatBuilder &builder, mlir::Value count, int64_t most, int64_t widest,
                 llvm::function_ref<void(mlir::Value, int64_t)> body);
+/// The same with as few blocks of at most `widest` as possible, whose widths differ by at most one; count >= 1. So no
+/// number of tokens falls to the speed of single ones, at the price of a body for each width.
+void overEvenBlocks(FloatBuilder &builder, mlir::Value count, int64_t most, int64_t widest,
+                    llvm::function_ref<void(mlir::Value, int64_t)> body);
+
+/// Runs `body` with the row blocks of `dot` that cover rows [begin, end) of a matrix of `rows`: the first row, and
+/// whether there are `together` blocks or one. begin is a multiple of the rows of `together` blocks, end too or `rows`.
+void overRowBlocks(FloatBuilder &builder, mlir::Value begin, mlir::Value end, int64_t rows, int64_t rowBlock,
+                   int64_t together, llvm::function_ref<void(mlir::Value, int64_t)> body);
 
 /// Stores `vector` at [row, column ..), leaving out lanes at or behind `columns`.
 void storeInside(FloatBuilder &builder, mlir::Value vector, mlir::Value memref, mlir::Value row, mlir::Value column,

@@ -92,25 +92,36 @@ struct GateUpBuilder {
     return gate.copiesRows() && !spec.hasOwnUpRows() && spec.gate.encoding == spec.up.encoding;
   }
 
+  /// Where the value `number` of emitBlocks lies in the scratch memory, for rows from `row` of the tile on.
+  SmallVector<Value, 2> placeOf(size_t number, int64_t width, Value row) {
+    return {f.index((int64_t)number % width), f.add(row, (int64_t)number / width * gate.rowBlock())};
+  }
+
+  void overRows(Value begin, Value end, function_ref<void(Value, int64_t)> body) {
+    int64_t together = spec.maxTokens > 1 ? std::min(gate.rowBlocksAtOnce(), up.rowBlocksAtOnce()) : 1;
+    overRowBlocks(f, begin, end, spec.gate.rows, gate.rowBlock(), together, body);
+  }
+
   void emitBlock(Value tile, Value first, int64_t width) {
     SmallVector<Value, 8> pairOf = pairsOf(first, width), tokenOf = tokensOf(pairOf);
     Value begin = f.multiply(tile, spec.columnsPerTile());
     Value end = f.minimum(f.add(begin, spec.columnsPerTile()), f.index(spec.gate.rows));
     // All rows of gate before those of up: the results of gate would take the registers that the products of up need.
-    f.loop(begin, end, gate.rowBlock(), [&](Value row) {
-      for (auto [i, sum] : llvm::enumerate(gate.emit(row, tokenOf)))
-        f.storeVector(sum, scratch, {f.index(i), f.subtract(row, begin)});
+    overRows(begin, end, [&](Value row, int64_t numBlocks) {
+      for (auto [i, sum] : llvm::enumerate(gate.emitBlocks(row, numBlocks, tokenOf)))
+        f.storeVector(sum, scratch, placeOf(i, width, f.subtract(row, begin)));
     });
     const bool isQuantized = spec.down.encoding.isInteger();
-    f.loop(begin, end, up.rowBlock(), [&](Value row) {
-      for (auto [i, sum] : llvm::enumerate(up.emit(row, tokenOf))) {
-        Value place[] = {f.index(i), f.subtract(row, begin)};
+    overRows(begin, end, [&](Value row, int64_t numBlocks) {
+      for (auto [i, sum] : llvm::enumerate(up.emitBlocks(row, numBlocks, tokenOf))) {
+        auto place = placeOf(i, width, f.subtract(row, begin));
         Value value =
             f.mulf(buildSilu(f.getBuilder(), pairs.getLoc(), f.loadVector(scratch, place, up.rowBlock())), sum);
         if (isQuantized)
           f.storeVector(value, scratch, place);
         else
-          storeInside(f, value, h.floats, pairOf[i], row, spec.gate.rows);
+          storeInside(f, value, h.floats, pairOf[i % width], f.add(row, (int64_t)i / width * up.rowBlock()),
+                      spec.gate.rows);
       }
     });
     if (!isQuantized)
@@ -142,7 +153,8 @@ func::FuncOp buildExpertsGateUp(KernelContext &context, ModuleOp module, StringR
         ActivationRows upInput = spec.hasOwnUpRows() ? takeRows(memrefs, spec.up) : x;
         ActivationRows h = takeRows(memrefs, spec.down);
         DotEmitter gate(context.isa, f, spec.gate, record, x), up(context.isa, f, spec.up, record, upInput);
-        int64_t widest = std::min(gate.widestBlock(), up.widestBlock());
+        DotEmitter &narrower = gate.widestBlock() < up.widestBlock() ? gate : up;
+        int64_t widest = narrower.widestBlock();
         Value scratch = memref::AllocaOp::create(f.getBuilder(), record.getLoc(),
                                                  MemRefType::get({widest, spec.columnsPerTile()}, builder.getF32Type()),
                                                  builder.getI64IntegerAttr(64));
@@ -150,8 +162,8 @@ func::FuncOp buildExpertsGateUp(KernelContext &context, ModuleOp module, StringR
         // A token meets an expert at most once, so the pairs of one expert are at most the tokens.
         if (!gate.copiesRows() && !up.copiesRows()) {
           f.loop(indices[1], indices[2], 1, [&](Value tile) {
-            overBlocks(f, indices[0], spec.maxTokens, widest,
-                       [&](Value first, int64_t width) { body.emitBlock(tile, first, width); });
+            narrower.overTokens(indices[0], spec.maxTokens,
+                                [&](Value first, int64_t width) { body.emitBlock(tile, first, width); });
           });
           return;
         }
@@ -183,15 +195,17 @@ func::FuncOp buildExpertsDown(KernelContext &context, ModuleOp module, StringRef
             result.push_back(f.i32ToIndex(f.load(pairs, {f.add(first, i)})));
           return result;
         };
-        auto emitBlock = [&](Value row, Value first, int64_t width) {
+        auto emitBlock = [&](Value row, int64_t numBlocks, Value first, int64_t width) {
           SmallVector<Value, 8> pairOf = pairsOf(first, width);
-          for (auto [pair, sum] : llvm::zip_equal(pairOf, dot.emit(row, pairOf)))
-            storeInside(f, sum, y, pair, row, spec.down.rows);
+          for (auto [i, sum] : llvm::enumerate(dot.emitBlocks(row, numBlocks, pairOf)))
+            storeInside(f, sum, y, pairOf[i % width], f.add(row, (int64_t)i / width * dot.rowBlock()), spec.down.rows);
         };
         if (!dot.copiesRows()) {
-          f.loop(begin, end, dot.rowBlock(), [&](Value row) {
-            overBlocks(f, indices[0], spec.maxTokens, dot.widestBlock(),
-                       [&](Value first, int64_t width) { emitBlock(row, first, width); });
+          const int64_t together =
+              spec.maxTokens > 1 && spec.rowsPerTile % (2 * dot.rowBlock()) == 0 ? dot.rowBlocksAtOnce() : 1;
+          overRowBlocks(f, begin, end, spec.down.rows, dot.rowBlock(), together, [&](Value row, int64_t numBlocks) {
+            dot.overTokens(indices[0], spec.maxTokens,
+                           [&](Value first, int64_t width) { emitBlock(row, numBlocks, first, width); });
           });
           return;
         }
@@ -199,7 +213,7 @@ func::FuncOp buildExpertsDown(KernelContext &context, ModuleOp module, StringRef
         overBlocks(f, indices[0], spec.maxTokens, dot.widestBlock(), [&](Value first, int64_t width) {
           if (width > 1)
             dot.copyRows(pairsOf(first, width));
-          f.loop(begin, end, dot.rowBlock(), [&](Value row) { emitBlock(row, first, width); });
+          f.loop(begin, end, dot.rowBlock(), [&](Value row) { emitBlock(row, 1, first, width); });
         });
       });
 }

@@ -59,21 +59,23 @@ func::FuncOp buildLinear(KernelContext &context, ModuleOp module, StringRef name
         // Work in rows: the last tile ends with the matrix.
         Value begin = f.multiply(tileBegin, spec.rowsPerTile);
         Value end = f.minimum(f.multiply(tileEnd, spec.rowsPerTile), f.index(spec.matrix.rows));
-        auto emitBlock = [&](Value row, Value first, int64_t width) {
+        auto emitBlock = [&](Value row, int64_t numBlocks, Value first, int64_t width) {
           SmallVector<Value, 8> tokens = DotEmitter::indices(f, first, width);
-          for (auto [token, sum] : llvm::zip_equal(tokens, dot.emit(row, tokens))) {
-            Value result = sum;
+          for (auto [i, sum] : llvm::enumerate(dot.emitBlocks(row, numBlocks, tokens))) {
+            Value token = tokens[i % width], at = f.add(row, (int64_t)i / width * dot.rowBlock()), result = sum;
             if (bias)
-              result = f.addf(result, loadInside(f, bias, {}, row, spec.matrix.rows, dot.rowBlock()));
+              result = f.addf(result, loadInside(f, bias, {}, at, spec.matrix.rows, dot.rowBlock()));
             if (spec.hasResidual)
-              result = f.addf(loadInside(f, residual, token, row, spec.matrix.rows, dot.rowBlock()), result);
-            storeInside(f, result, out, token, row, spec.matrix.rows);
+              result = f.addf(loadInside(f, residual, token, at, spec.matrix.rows, dot.rowBlock()), result);
+            storeInside(f, result, out, token, at, spec.matrix.rows);
           }
         };
         if (!dot.copiesRows()) {
-          f.loop(begin, end, dot.rowBlock(), [&](Value row) {
-            overBlocks(f, n, spec.maxTokens, dot.widestBlock(),
-                       [&](Value first, int64_t width) { emitBlock(row, first, width); });
+          const int64_t together =
+              spec.maxTokens > 1 && spec.rowsPerTile % (2 * dot.rowBlock()) == 0 ? dot.rowBlocksAtOnce() : 1;
+          overRowBlocks(f, begin, end, spec.matrix.rows, dot.rowBlock(), together, [&](Value row, int64_t numBlocks) {
+            dot.overTokens(n, spec.maxTokens,
+                           [&](Value first, int64_t width) { emitBlock(row, numBlocks, first, width); });
           });
           return;
         }
@@ -82,7 +84,7 @@ func::FuncOp buildLinear(KernelContext &context, ModuleOp module, StringRef name
         overBlocks(f, n, spec.maxTokens, dot.widestBlock(), [&](Value first, int64_t width) {
           if (width > 1)
             dot.copyRows(DotEmitter::indices(f, first, width));
-          f.loop(begin, end, dot.rowBlock(), [&](Value row) { emitBlock(row, first, width); });
+          f.loop(begin, end, dot.rowBlock(), [&](Value row) { emitBlock(row, 1, first, width); });
         });
       });
 }

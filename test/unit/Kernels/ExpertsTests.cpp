@@ -10,8 +10,8 @@ using namespace moec;
 
 namespace {
 
-constexpr int64_t kTokens = 10, kTopK = 3;
-const std::vector<int32_t> kPairs{1, 5, 6, 9, 14, 17, 19, 22, 25, 29}; // one for each token
+constexpr int64_t kTokens = 14, kTopK = 3;
+const std::vector<int32_t> kPairs{1, 5, 6, 9, 14, 17, 19, 22, 25, 29, 30, 34, 38, 39}; // one for each token
 
 struct Case {
   Encoding gate, down;
@@ -64,7 +64,10 @@ TEST_P(ExpertsKernel, EqualsPlainLoops) {
   Buffer record;
   for (const Matrix *matrix : {&gate, &up, &downMatrix})
     store(*matrix, familyOf(isa), record);
-  for (int64_t m : {1, 3, 10}) {
+  std::vector<int64_t> counts{1, 3, 10};
+  if (familyOf(isa) == LayoutFamily::X86)
+    counts = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
+  for (int64_t m : counts) {
     Activations h = expectedHidden(gate, up, x, spec, m);
     std::vector<Buffer> buffers{record, bytesOf(kPairs)}, expected;
     appendRows(buffers, x, spec.gate);
