@@ -46,8 +46,15 @@ ActivationRows takeRows(ValueRange &memrefs, const MatrixSpec &matrix) {
 //===-- Products ------------------------------------------------------------===//
 
 int64_t DotEmitter::widestBlock() const {
-  if (isa == Isa::Avx512Vnni)
-    return !matrix.encoding.isInteger() ? 8 : matrix.encoding.bits() == 8 ? 5 : 6;
+  if (isa == Isa::Avx512Vnni && !matrix.encoding.isInteger())
+    return 8;
+  if (isa == Isa::Avx512Vnni) {
+    // Of two row blocks, sums and accumulators take 4 registers for each token; minima and 6 bits take more in between.
+    const bool needsMore = matrix.encoding.minimum || matrix.encoding.bits() == 6;
+    if (matrix.encoding.group == 32 && needsMore)
+      return 4;
+    return matrix.encoding.bits() == 8 ? 5 : 6;
+  }
   if (!matrix.encoding.isInteger())
     return 4;
   if (int64_t width = widestCopy())

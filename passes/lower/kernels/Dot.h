@@ -58,7 +58,7 @@ public:
   }
 
   int64_t rowBlock() const { return layout.rowTile(); }
-  /// The most tokens whose accumulators fit in registers: 8, 4 or 2.
+  /// The most tokens whose accumulators fit in registers, of as many row blocks as rowBlocksAtOnce() says: 2 to 8.
   int64_t widestBlock() const;
   /// Whether products of several tokens read their activations from a copy in the order of the instructions. Then
   /// `reserveCopy` is called outside of all loops, and `copyRows` before `emit` of the same tokens, if there are
