@@ -6,6 +6,7 @@
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -19,7 +20,9 @@ std::string programOf(llvm::StringRef level) { return (FLOAT_KERNELS_DIR "/cases
 
 /// What the cases print on one ISA level, which must have passed; `onlyDots` those with integer dot products.
 std::string runCases(llvm::StringRef level, bool onlyDots = false) {
-  std::string program = programOf(level), output = program + ".out", errors = program + ".err";
+  // Several of these tests run at once.
+  std::string program = programOf(level), own = program + "." + std::to_string(llvm::sys::Process::getProcessId());
+  std::string output = own + ".out", errors = own + ".err";
   std::string path = program;
   llvm::SmallVector<llvm::StringRef, 5> command{program};
   if (level == "arm64" || level == "neon") {
@@ -34,6 +37,8 @@ std::string runCases(llvm::StringRef level, bool onlyDots = false) {
   std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(output), llvm::StringRef(errors)};
   int code = llvm::sys::ExecuteAndWait(path, command, std::nullopt, redirects);
   auto text = llvm::MemoryBuffer::getFile(output), message = llvm::MemoryBuffer::getFile(errors);
+  llvm::sys::fs::remove(output);
+  llvm::sys::fs::remove(errors);
   EXPECT_EQ(code, 0) << (message ? (*message)->getBuffer().str() : "no messages");
   return text ? (*text)->getBuffer().str() : "";
 }

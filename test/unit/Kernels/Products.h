@@ -92,8 +92,9 @@ inline Activations randomActivations(int64_t count, const MatrixSpec &spec, std:
     rows.floats.push_back(((float)(random() >> 8) / 8388608.0f - 1.0f) * (i % 7 == 0 ? 30.0f : 1.0f));
   for (int64_t i = 0; i < rows.group; ++i)
     rows.floats[i] = count > 1 ? 0.0f : 1.0f; // a group of zeros, or the largest sum
-  // Rows of one value (all codes 127 or -127), of subnormals, of values that fall to zero codes, with one outlier.
-  const float ofRow[] = {2.5f, -3e38f, 1e-39f, 1e-31f};
+  // Rows of one value (all codes 127 or -127; products of the large ones stay finite: a NaN has other bits on ARM), of
+  // subnormals, of values that fall to zero codes, with one outlier.
+  const float ofRow[] = {2.5f, -3e15f, 1e-39f, 1e-31f};
   for (int64_t row = 1; row < count; ++row)
     for (int64_t k = 0; k < spec.columns; ++k) {
       float &value = rows.floats[row * spec.columns + k];
