@@ -48,7 +48,7 @@ flags of compile (precision takes --target, --quant, --group, --plan-precision, 
   --window N            a token sees the last N positions, its own included; default: all
   --sinks N             with --window: the first N positions are always seen; default 0
   --context N           positions of a session; default: what the model was made for
-  --chunk N             most tokens in one step of prefill; default 64
+  --chunk N             most tokens in one step of prefill; default 64, up to 512 for many experts
   --memory SIZE         default budget stored in the .so; default: everything resident
   --plan-precision FILE precision by rule and by tensor, see 'moec precision' and docs/precision.md
   --quant-role R=E      encoding E for role R, or for some layers: expert_down@0-3=i8/32; may be repeated

@@ -137,7 +137,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> Compiler::importModel(const TargetDescript
                  " (without the field it is hidden_size / num_attention_heads)");
   GraphOptions graph;
   graph.context = options.context.value_or(0);
-  graph.maxChunk = options.chunk.value_or(64);
+  graph.maxChunk = options.chunk;
   graph.window = options.window.value_or(0);
   graph.sinks = options.sinks.value_or(0);
   auto module = buildModelModule(context, *checkpoint, graph);

@@ -92,6 +92,20 @@ private:
 
 } // namespace
 
+uint64_t defaultChunk(const ModelConfig &config) {
+  constexpr uint64_t kSmallest = 64, kLargest = 512;
+  constexpr double kWeightsPerByte = 256;
+  // Estimates in floating point: sizes of a config may be of any magnitude.
+  const double hidden = static_cast<double>(config.hiddenSize);
+  const double routed = 3.0 * static_cast<double>(config.numLayers) * static_cast<double>(config.numExperts) *
+                        static_cast<double>(config.moeIntermediateSize) * hidden;
+  const double rowBytes = static_cast<double>(config.topK) * hidden * sizeof(float);
+  uint64_t chunk = kSmallest;
+  while (routed > 0 && chunk < kLargest && 2.0 * static_cast<double>(chunk) * rowBytes * kWeightsPerByte <= routed)
+    chunk *= 2;
+  return chunk;
+}
+
 //===-- Module attributes -----------------------------------------------------------------------------------------===//
 
 llvm::Error GraphBuilder::setSizes() {
@@ -100,7 +114,8 @@ llvm::Error GraphBuilder::setSizes() {
   if (wanted > limit)
     return fault("expects a context of 1 to " + llvm::Twine(limit) + " positions (max_position_embeddings), but got " +
                  llvm::Twine(wanted));
-  if (options.maxChunk == 0)
+  uint64_t most = options.maxChunk ? *options.maxChunk : defaultChunk(config);
+  if (most == 0)
     return fault("expects a chunk of at least 1 token, but got 0");
   std::optional<uint64_t> rounded = checkedAlignUp(wanted, kKvBlockPositions);
   if (!rounded)
@@ -113,7 +128,7 @@ llvm::Error GraphBuilder::setSizes() {
     return fault("expects fewer sinks than the context has positions, which are " + llvm::Twine(wanted) +
                  " (--sinks), but got " + llvm::Twine(options.sinks));
   window = options.window ? options.window : config.slidingWindow < wanted ? config.slidingWindow : 0;
-  chunk = std::min(options.maxChunk, wanted);
+  chunk = std::min(most, wanted);
   (*module)->setAttr("moe.context", builder.getI64IntegerAttr(static_cast<int64_t>(wanted)));
   (*module)->setAttr("moe.chunk", builder.getI64IntegerAttr(static_cast<int64_t>(chunk)));
   (*module)->setAttr("moe.window", builder.getI64IntegerAttr(static_cast<int64_t>(window)));

@@ -11,19 +11,26 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <optional>
+
 namespace moec {
 
 struct GraphOptions {
   /// Positions that the KV caches hold, rounded up to a multiple of 64; 0: as many as the model was made for.
   uint64_t context = 0;
-  /// Most tokens in one call of @prefill; at most the context counts.
-  uint64_t maxChunk = 64;
+  /// Most tokens in one call of @prefill; at most the context counts. Nothing: `defaultChunk`.
+  std::optional<uint64_t> maxChunk;
   /// Positions that a token sees, its own included, and first positions that it always sees; window 0: as the model was
   /// made, by default all.
   uint64_t window = 0, sinks = 0;
   /// Stands in `moe.model` as `name`; empty: the last part of the folder's path.
   std::string name;
 };
+
+/// The chunk of a model unless one is asked for: 64 to 512 tokens, a power of two. A chunk reads every expert that one
+/// of its tokens is routed to, so it is as large as its rows of expert outputs, f32 [chunk * top-k, hidden], take at
+/// most one byte for every 256 weights of routed experts.
+uint64_t defaultChunk(const ModelConfig &config);
 
 /// Builds the module. No weight is read, but every file is hashed.
 ///

@@ -83,6 +83,21 @@ TEST_F(GraphBuilderTest, EntryPointsShareOneGraph) {
   EXPECT_EQ(cast<moe::CacheType>(prefill.getResultTypes()[1]).getCapacity(), 64);
 }
 
+TEST(DefaultChunkTest, GrowsWithTheRoutedExperts) {
+  ModelConfig config;
+  config.numLayers = 48;
+  config.hiddenSize = 2048;
+  EXPECT_EQ(defaultChunk(config), 64u); // no experts
+  config.numExperts = 128;
+  config.moeIntermediateSize = 768;
+  config.topK = 8;
+  EXPECT_EQ(defaultChunk(config), 512u);
+  config.numLayers = 12; // 7.2e9 weights allow 27 MiB, a token takes 64 KiB
+  EXPECT_EQ(defaultChunk(config), 256u);
+  config.numExperts = 16;
+  EXPECT_EQ(defaultChunk(config), 64u);
+}
+
 TEST_F(GraphBuilderTest, RefusesSizesOutOfRange) {
   auto tooLong = build({.context = 1025});
   ASSERT_FALSE(bool(tooLong));

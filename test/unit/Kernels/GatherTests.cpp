@@ -71,7 +71,8 @@ std::vector<Shape> allShapes() {
 
 INSTANTIATE_TEST_SUITE_P(All, GatherKernel,
                          testing::Combine(testing::Values(Isa::Avx512Vnni, Isa::Avx2, Isa::Dotprod),
-                                          testing::ValuesIn(allShapes())), nameOf);
+                                          testing::ValuesIn(allShapes())),
+                         nameOf);
 
 TEST(GatherSpec, RefusesWhatHasNoRows) {
   EXPECT_EQ(llvm::toString(check(GatherSpec{0, 8, 64, Encoding::i8(32)})),
