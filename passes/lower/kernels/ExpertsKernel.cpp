@@ -92,14 +92,15 @@ struct GateUpBuilder {
     return gate.copiesRows() && !spec.hasOwnUpRows() && spec.gate.encoding == spec.up.encoding;
   }
 
-  /// Where the value `number` of emitBlocks lies in the scratch memory, for rows from `row` of the tile on.
-  SmallVector<Value, 2> placeOf(size_t number, int64_t width, Value row) {
-    return {f.index((int64_t)number % width), f.add(row, (int64_t)number / width * gate.rowBlock())};
+  /// Where the value `number` of dot.emitBlocks lies in the scratch memory, for rows from `row` of the tile on.
+  SmallVector<Value, 2> placeOf(const DotEmitter &dot, size_t number, int64_t width, Value row) {
+    return {f.index((int64_t)number % width), f.add(row, (int64_t)number / width * dot.rowBlock())};
   }
 
-  void overRows(Value begin, Value end, function_ref<void(Value, int64_t)> body) {
-    int64_t together = spec.maxTokens > 1 ? std::min(gate.rowBlocksAtOnce(), up.rowBlocksAtOnce()) : 1;
-    overRowBlocks(f, begin, end, spec.gate.rows, gate.rowBlock(), together, body);
+  /// Rows in blocks of `dot`: on ARM those of floats have 16 rows, those of codes 8.
+  void overRows(const DotEmitter &dot, Value begin, Value end, function_ref<void(Value, int64_t)> body) {
+    const int64_t together = spec.maxTokens > 1 ? dot.rowBlocksAtOnce() : 1;
+    overRowBlocks(f, begin, end, spec.gate.rows, dot.rowBlock(), together, body);
   }
 
   void emitBlock(Value tile, Value first, int64_t width) {
@@ -107,14 +108,14 @@ struct GateUpBuilder {
     Value begin = f.multiply(tile, spec.columnsPerTile());
     Value end = f.minimum(f.add(begin, spec.columnsPerTile()), f.index(spec.gate.rows));
     // All rows of gate before those of up: the results of gate would take the registers that the products of up need.
-    overRows(begin, end, [&](Value row, int64_t numBlocks) {
+    overRows(gate, begin, end, [&](Value row, int64_t numBlocks) {
       for (auto [i, sum] : llvm::enumerate(gate.emitBlocks(row, numBlocks, tokenOf)))
-        f.storeVector(sum, scratch, placeOf(i, width, f.subtract(row, begin)));
+        f.storeVector(sum, scratch, placeOf(gate, i, width, f.subtract(row, begin)));
     });
     const bool isQuantized = spec.down.encoding.isInteger();
-    overRows(begin, end, [&](Value row, int64_t numBlocks) {
+    overRows(up, begin, end, [&](Value row, int64_t numBlocks) {
       for (auto [i, sum] : llvm::enumerate(up.emitBlocks(row, numBlocks, tokenOf))) {
-        auto place = placeOf(i, width, f.subtract(row, begin));
+        auto place = placeOf(up, i, width, f.subtract(row, begin));
         Value value =
             f.mulf(buildSilu(f.getBuilder(), pairs.getLoc(), f.loadVector(scratch, place, up.rowBlock())), sum);
         if (isQuantized)
