@@ -28,23 +28,30 @@ DotEmitter::Values DotEmitter::neonSums(Value block, Streams streams, int64_t ha
   auto widened = [&](Value products) { return intrinsic("llvm.aarch64.neon.saddlp.v4i32.v8i16", sumType, {products}); };
   Values sums(streams.size() * numRows, isWhole ? Value(f.integerLike(productType, 0)) : splatInteger(f.i32(), 4, 0));
   sums = overArmSlices(block, sums, streams, [&](Value slice, Streams x32, Values &next) {
-    // Few weights live at once where they are used for several tokens.
-    const int64_t chunksAtOnce = x32.size() > 1 ? 2 : 4;
+    // Few weights live at once: of several tokens those of 2 chunks, of one those of 2 row pairs. Of 4-bit codes two
+    // row pairs share bytes.
+    const int64_t chunksAtOnce = x32.size() > 1 ? 2 : 4, pairsAtOnce = isNibbles() ? numPairs : 2;
     for (int64_t first = 0; first < 4; first += chunksAtOnce) {
-      SmallVector<Values, 4> w(numPairs);
-      for (int64_t pair = 0; pair < numPairs; ++pair)
-        for (int64_t chunk = 0; chunk < chunksAtOnce; ++chunk)
-          w[pair].push_back(armWeights(slice, first + chunk, 2 * half + pair, /*isJoined=*/false));
-      for (size_t i = 0; i < x32.size(); ++i) {
-        Values x = splatColumns(x32[i], chunksAtOnce);
-        for (int64_t row = 0; row < numRows; ++row)
-          for (int64_t chunk = 0; chunk < chunksAtOnce; chunk += 2) {
-            auto productOf = [&](int64_t c) { return product(w[row / 2][c], x[c], 8 * (row % 2)); };
-            Value both = f.add(productOf(chunk), productOf(chunk + 1)), &sum = next[i * numRows + row];
-            sum = f.add(sum, isWhole ? both : widened(both));
-          }
-        // Token after token, so that the products and activations of few of them live at once.
-        finishBefore(ArrayRef(next).slice(i * numRows, numRows));
+      Values x;
+      for (int64_t firstPair = 0; firstPair < numPairs; firstPair += pairsAtOnce) {
+        SmallVector<Values, 4> w(pairsAtOnce);
+        for (int64_t pair = 0; pair < pairsAtOnce; ++pair)
+          for (int64_t chunk = 0; chunk < chunksAtOnce; ++chunk)
+            w[pair].push_back(armWeights(slice, first + chunk, 2 * half + firstPair + pair, /*isJoined=*/false));
+        for (size_t i = 0; i < x32.size(); ++i) {
+          // More than 2 row pairs has only one token.
+          if (firstPair == 0)
+            x = splatColumns(x32[i], chunksAtOnce);
+          MutableArrayRef<Value> ofToken(next.begin() + i * numRows + 2 * firstPair, 2 * pairsAtOnce);
+          for (auto [row, sum] : llvm::enumerate(ofToken))
+            for (int64_t chunk = 0; chunk < chunksAtOnce; chunk += 2) {
+              auto productOf = [&](int64_t c) { return product(w[row / 2][c], x[c], 8 * (row % 2)); };
+              Value both = f.add(productOf(chunk), productOf(chunk + 1));
+              sum = f.add(sum, isWhole ? both : widened(both));
+            }
+          // Token after token, so that the products and activations of few of them live at once.
+          finishBefore(ofToken);
+        }
       }
     }
   });

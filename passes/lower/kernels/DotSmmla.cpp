@@ -143,7 +143,10 @@ DotEmitter::Values DotEmitter::emitSmmlaGroup(Value block, Streams streams, int6
       if (chunk > 0 && (isSix || (chunk == 2 && group() > 32)))
         finishBefore(next);
       Values x = nextVectors(streams.front(), f.i8(), 4);
-      for (int64_t c = 0; c < chunksAtOnce; ++c)
+      for (int64_t c = 0; c < chunksAtOnce; ++c) {
+        // The loop over slices of shorter groups is unrolled.
+        if (isSix && c == 2 && group() < 128)
+          finishBefore(next);
         for (auto [i, rowPair] : llvm::enumerate(rowPairs)) {
           Value w = isCodeStream ? codes[chunk + c] : armWeights(slice, chunk + c, rowPair, /*isJoined=*/true);
           if (isCodeStream && rowPair < 2)
@@ -154,6 +157,7 @@ DotEmitter::Values DotEmitter::emitSmmlaGroup(Value block, Streams streams, int6
                 intrinsic("llvm.aarch64.neon.smmla.v4i32.v16i8", f.vectorOf(f.i32(), 4), {sum, w, x[c * numPairs + t]});
           }
         }
+      }
     }
     finishBefore(next);
   });
