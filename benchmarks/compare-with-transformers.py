@@ -17,9 +17,13 @@ import subprocess
 import sys
 import tempfile
 
-import numpy
-import torch
-import transformers
+try:
+    import numpy
+    import torch
+    import transformers
+    MISSING = None
+except ImportError as error:  # reported once the arguments are read, so that --help works without
+    MISSING = error
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -58,6 +62,8 @@ def main():
     parser.add_argument("--run", default=os.path.join(ROOT, "build", "bin", "moe-run"), help="moe-run")
     parser.add_argument("--write-ids", help="writes the ids for `moec evaluate --ids`")
     arguments = parser.parse_args()
+    if MISSING:
+        sys.exit(f"error: {MISSING}; needs the Python packages numpy, torch, transformers, accelerate and gguf")
     folder, name = os.path.split(os.path.abspath(arguments.gguf))
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, gguf_file=name)
     model = transformers.AutoModelForCausalLM.from_pretrained(folder, gguf_file=name, dtype=torch.float32).eval()

@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "harness"))
@@ -67,19 +68,38 @@ def steps_of(library):
     return result
 
 
+def wait_for_perf(perf, data):
+    """Returns once perf has written its header: it samples from then on, and an interrupt leaves a whole file."""
+    end = time.monotonic() + 10
+    while not (os.path.exists(data) and os.path.getsize(data)):
+        if perf.poll() is not None:
+            raise SystemExit(f"error: perf record ended with code {perf.returncode}")
+        if time.monotonic() > end:
+            perf.kill()
+            raise SystemExit("error: perf record wrote nothing in 10 seconds")
+        time.sleep(0.01)
+
+
 def sample(worker, request, samples_per_s):
     """Samples of each symbol while the worker answers, and all samples of its process."""
     with tempfile.TemporaryDirectory() as folder:
         data = os.path.join(folder, "perf.data")
-        perf = subprocess.Popen(["perf", "record", "-q", "-e", "cpu-clock", "-F", str(samples_per_s), "-p",
-                                 str(worker.process.pid), "-o", data], stdout=subprocess.DEVNULL)
+        try:
+            perf = subprocess.Popen(["perf", "record", "-q", "-e", "cpu-clock", "-F", str(samples_per_s), "-p",
+                                     str(worker.process.pid), "-o", data], stdout=subprocess.DEVNULL)
+        except OSError as error:
+            raise SystemExit(f"error: perf cannot be run: {error.strerror}") from None
+        wait_for_perf(perf, data)
         request()
         perf.send_signal(signal.SIGINT)
         perf.wait()
-        text = subprocess.run(["perf", "report", "-i", data, "--stdio", "-n", "--sort", "symbol", "--percent-limit",
-                               "0"], check=True, capture_output=True, text=True).stdout
+        report = subprocess.run(["perf", "report", "-i", data, "--stdio", "-n", "--sort", "symbol", "--percent-limit",
+                                 "0"], check=False, capture_output=True, text=True)
+    if report.returncode != 0:
+        reason = (report.stderr.strip().splitlines() or [f"code {report.returncode}"])[-1]
+        raise SystemExit(f"error: perf report failed: {reason}; longer runs (--tokens) give perf more to sample")
     counts = collections.Counter()
-    for line in text.splitlines():
+    for line in report.stdout.splitlines():
         match = re.match(r"\s*[\d.]+%\s+(\d+)\s+\[[.k]\]\s+(\S+)", line)
         if match:
             counts[match.group(2)] += int(match.group(1))
@@ -128,6 +148,8 @@ def measure(options, prefix, config, results):
             for symbol, count in sample(model, decode, options.samples).items():
                 counts[steps.get(symbol, "runtime and system")] += count
     token, bandwidth, total = rows.median(seconds), rows.median(bandwidths), sum(counts.values())
+    if not total:
+        raise SystemExit("error: perf took no samples; longer runs (--tokens) give it more")
     for step, count in counts.most_common():
         time = token * count / total
         num_bytes = sum(role_bytes[role] for role in ROLES.get(step, ()))

@@ -23,7 +23,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--programs", default=os.path.join(engines.ROOT, "build", "bin"), help="where the programs are")
-    add("--isa", default="avx512vnni", choices=("avx2", "avx512vnni"), help="instruction level (avx512vnni)")
+    add("--isa", default="avx512vnni", choices=("avx2", "avxvnni", "avx512vnni"),
+        help="instruction level (avx512vnni)")
     add("--commit", help="of the programs (default: that of the sources)")
     add("--json", help="file for the rows, one JSON object a line")
     options = parser.parse_args()

@@ -23,6 +23,8 @@ import engines  # noqa: E402
 import models  # noqa: E402
 import rows  # noqa: E402
 
+TINY = {"layers": 2, "experts": 4, "depth": 128, "prompts": [8, 16], "read_bytes": 65536, "repetitions": 1, "tokens": 2}
+
 
 def numbers(text):
     return [int(part) for part in text.split(",")]
@@ -54,16 +56,21 @@ def parse(arguments):
     add("--compile-shape", type=lambda text: shapes(text)[0], default=(48, 112), help="of compile (48x112: 15 GB)")
     add("--delete", action="store_true", help="of scaling: delete each model after its rounds")
     add("--separate", action="store_true", help="of prefill: ours, then the peer, where both do not fit into memory")
-    add("--tiny", action="store_true", help="tiny shapes: tries the harness, measures nothing of worth")
+    add("--tiny", action="store_true", help="tries the harness, measures nothing of worth: tiny shapes, 2 layers, 4 "
+        "experts, depth 128, prompts 8,16, 2 tokens, 1 repetition, 65536 read bytes, where not given")
     add("--peer-python", help="an interpreter with llama_cpp, gguf and numpy (default: no peer)")
     add("--peer-type", default="Q4_K", help="the peer's type: Q4_K (its fastest), Q4_0, Q4_1, IQ4_NL, Q8_0")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.tiny:
+        parser.set_defaults(**TINY)
+        options = parser.parse_args(arguments)
+    return options
 
 
 def main():
     options = parse(sys.argv[1:])
     store = models.Store(options.models, options.programs, options.target, options.tiny)
-    results = rows.Rows(options.commit, options.json)
+    results = rows.Rows(options.commit, options.json, judge=not options.tiny)
     bench = bars.Bench(options, store, results)
     if options.peer_python and not bench.has_peer:
         print(f"note: {options.peer_python} cannot import llama_cpp, gguf and numpy; measuring without a peer",

@@ -230,7 +230,7 @@ def measure_scaling(bench):
                     r = rounds(bench, threads, loop, model, None, 0, options.tokens)
                     target = model.heads[0]["target"]
                 share = median([num_bytes / s / b for s, b in zip(r["ours"], r["bandwidth"])])
-                found[threads][f"q{layers}e{experts}"] = share
+                found[threads][bench.store.name(layers, experts)] = share
             if options.delete:
                 bench.store.remove(prefix)
         for threads, shares in found.items():

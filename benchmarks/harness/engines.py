@@ -77,8 +77,13 @@ def open_peer(python, gguf, flash_attention, context):
 
 def can_import(python, packages):
     """Whether an interpreter has the packages; the peer is left out where it has not."""
-    return bool(python) and subprocess.run([python, "-c", "import " + ", ".join(packages)], check=False,
-                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+    if not python:
+        return False
+    try:
+        return subprocess.run([python, "-c", "import " + ", ".join(packages)], check=False, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL).returncode == 0
+    except OSError:  # no such program
+        return False
 
 
 @contextlib.contextmanager

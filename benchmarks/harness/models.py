@@ -2,6 +2,7 @@
 """Models of random weights to measure, their peers' files, and the bytes that one token of them needs."""
 import json
 import os
+import re
 import subprocess
 
 from engines import HERE
@@ -30,15 +31,19 @@ def write_json(value, path):
 
 
 class Store:
-    """Compiled models and peers' files in a folder; what is there is used again."""
+    """Compiled models and peers' files in a folder; what is there is used again. Names tell tiny shapes from others and
+    models for other targets from those for this machine."""
 
     def __init__(self, folder, programs, target, tiny):
         self.folder, self.programs, self.target, self.tiny = folder, programs, target, tiny
         os.makedirs(folder, exist_ok=True)
 
+    def name(self, layers, experts):
+        return f"{'tiny-' if self.tiny else ''}q{layers}e{experts}"
+
     def config(self, layers, experts):
         config = config_of(layers, experts, TINY if self.tiny else None)
-        path = os.path.join(self.folder, f"q{layers}e{experts}.json")
+        path = os.path.join(self.folder, self.name(layers, experts) + ".json")
         write_json(config, path)
         return config, path
 
@@ -50,7 +55,8 @@ class Store:
     def model(self, layers, experts, quant, group):
         """The prefix of a compiled model. It is compiled again when the compiler is newer."""
         _, config_path = self.config(layers, experts)
-        prefix = os.path.join(self.folder, f"q{layers}e{experts}-{quant}-{group}")
+        target = "" if self.target == "host" else "-" + re.sub(r"[^\w.+-]", "-", self.target)
+        prefix = os.path.join(self.folder, f"{self.name(layers, experts)}-{quant}-{group}{target}")
         library = prefix + ".so"
         compiler = os.path.join(self.programs, "moec")
         if not os.path.exists(library) or os.path.getmtime(library) < os.path.getmtime(compiler):
@@ -59,7 +65,7 @@ class Store:
 
     def peer_file(self, python, layers, experts, kind):
         _, config_path = self.config(layers, experts)
-        path = os.path.join(self.folder, f"q{layers}e{experts}-{kind}.gguf")
+        path = os.path.join(self.folder, f"{self.name(layers, experts)}-{kind}.gguf")
         if not os.path.exists(path):
             subprocess.run([python, "-B", os.path.join(HERE, "peer_model.py"), config_path, kind, path], check=True)
         return path

@@ -38,16 +38,19 @@ def median(values):
 
 
 class Rows:
-    """Prints a line for each row as it comes, and writes all of them to a file at the end."""
+    """Prints a line for each row as it comes, and writes all of them to a file at the end. Without `judge` no figure is
+    held against a bar."""
 
-    def __init__(self, commit, path):
-        self.rows, self.path = [], path
+    def __init__(self, commit, path, judge=True):
+        self.rows, self.path, self.judge = [], path, judge
         self.common = {
             "label": "measured", "date": datetime.date.today().isoformat(), "commit": commit or commit_of_sources(),
             "machine": f"{name_of_processor()}, {os.cpu_count()} cores", "command": shlex.join(sys.argv)}
 
     def add(self, bar, level, target, model, threads, figure, unit, details, least=None, most=None):
         """A row. `least` or `most` is the bar that the figure is held against."""
+        if not self.judge:
+            least = most = None
         is_met = None
         if least is not None or most is not None:
             is_met = (least is None or figure >= least) and (most is None or figure <= most)

@@ -55,10 +55,10 @@ inline std::vector<double> secondsOf(std::vector<std::function<void()>> works) {
 /// One line of JSON: what was measured, its figure, and that over the figure of a loop that does nothing else.
 inline void printRow(const std::string &kernel, Isa isa, int64_t tokens, double figure, const char *unit, double loop,
                      size_t bytes) {
+  const char *name = isa == Isa::Avx2 ? "avx2" : isa == Isa::AvxVnni ? "avxvnni" : "avx512vnni";
   llvm::outs() << llvm::formatv("{{\"kernel\": \"{0}\", \"isa\": \"{1}\", \"tokens\": {2}, \"figure\": {3:f3}, "
                                 "\"unit\": \"{4}\", \"loop\": {5:f3}, \"ratio\": {6:f3}, \"bytes\": {7}}\n",
-                                kernel, isa == Isa::Avx2 ? "avx2" : "avx512vnni", tokens, figure, unit, loop,
-                                loop > 0 ? figure / loop : 0.0, bytes);
+                                kernel, name, tokens, figure, unit, loop, loop > 0 ? figure / loop : 0.0, bytes);
   llvm::outs().flush();
 }
 

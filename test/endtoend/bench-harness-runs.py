@@ -14,10 +14,13 @@ import models  # noqa: E402
 SCRIPT = os.path.join(SOURCE, "benchmarks", "measure-tokens.py")
 with scratch() as folder:
     rows_path = os.path.join(folder, "rows.json")
-    execute([sys.executable, SCRIPT, "decode", "depth", "prefill", "joins", "resident", "--tiny", "--models", folder,
-             "--programs", BIN, "--layers", "2", "--experts", "4", "--quant", "int4/32", "--prompts", "8,16", "--depth",
-             "32", "--repetitions", "1", "--tokens", "2", "--read-bytes", "65536", "--commit", "abc", "--json",
-             rows_path])
+    ran = execute([sys.executable, SCRIPT, "decode", "depth", "prefill", "joins", "resident", "--tiny", "--models",
+                   folder, "--programs", BIN, "--quant", "int4/32", "--depth", "32", "--commit", "abc", "--json",
+                   rows_path, "--peer-python", os.path.join(folder, "no-python")])
+    check("measuring without a peer" in ran.err, f"a peer that is not there: {ran.err}")
+    check("(bar:" not in ran.out, f"tiny figures are held against bars: {ran.out}")
+    names = {name for name in os.listdir(folder) if name.endswith((".so", ".json")) and name != "rows.json"}
+    check(names == {"tiny-q2e4.json", "tiny-q2e4-int4-32.so", "tiny-q2e4-int4-32.report.json"}, f"files: {names}")
     with open(rows_path, encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     check([row["bar"] for row in rows] == ["decode"] * 2 + ["depth"] * 2 + ["prefill-8", "prefill-16"] * 2 +
@@ -26,9 +29,11 @@ with scratch() as folder:
         for key in ("label", "date", "commit", "machine", "command", "target", "model", "threads", "unit"):
             check(row[key], f"{key} is missing: {row}")
         check(isinstance(row["figure"], (int, float)), f"the figure is missing: {row}") # of a run this short: any
+        check(row["is_met"] is None, f"a tiny figure is held against a bar: {row}")
+        check(row.get("depth", 0) in (0, 32), f"an explicit flag wins over --tiny: {row}")
         check(row["label"] == "measured" and row["commit"] == "abc" and row["level"] == "token", f"row: {row}")
     joins = [row["joins_per_token"] for row in rows if row["bar"] == "joins"]
-    report = models.report_of(os.path.join(folder, "q2e4-int4-32"))
+    report = models.report_of(os.path.join(folder, "tiny-q2e4-int4-32"))
     check(joins[0] == report["joins_per_token"] and joins[1] >= joins[0], f"joins: {joins}, report: {report}")
 
     config = models.config_of(2, 4, models.TINY)
