@@ -108,7 +108,8 @@ typedef struct moert_calls {
 /// An entry function: returns 0 or a negative status.
 typedef int32_t (*moert_entry)(moert_context *context);
 
-/// A table that is read from the pack by rows and never resident (the embedding).
+/// A table that is read from the pack by rows and never resident (the embedding, unless it is a
+/// tied head).
 typedef struct moert_streamed_table {
   uint32_t record;    /* index in the pack directory */
   uint32_t row_bytes; /* payload of one row; in the pack an 8-byte checksum of the payload follows each row */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The last step: descriptor, shared object and report. Main source: docs/architecture.md ("Link").
+/// The last step: descriptor, shared object and report. Main source: docs/architecture.md ("ABI").
 #include "lib/Compiler/LinkStep.h"
 
 #include "lib/Compiler/ModuleFiles.h"

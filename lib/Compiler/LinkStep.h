@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The last step: descriptor, shared object and report. Step: link. Main source: docs/architecture.md ("Link").
+/// The last step: descriptor, shared object and report. Step: link. Main source: docs/architecture.md ("ABI").
 #ifndef LIB_COMPILER_LINKSTEP_H
 #define LIB_COMPILER_LINKSTEP_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Modules as text, and what a module records about how it was made. Part of the composition root.
-/// Main source: docs/architecture.md ("Module attributes").
+/// Main source: docs/architecture.md ("The steps").
 #ifndef LIB_COMPILER_MODULEFILES_H
 #define LIB_COMPILER_MODULEFILES_H
 

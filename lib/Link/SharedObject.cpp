@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Links the shared object of a model in process with lld. Main source: docs/architecture.md ("Link").
+/// Links the shared object of a model in process with lld. Main source: docs/architecture.md ("Platforms").
 #include "lib/Link/SharedObject.h"
 
 #include "lld/Common/Driver.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Links the shared object of a model in process with lld: generated objects, the runtime archive and stub libraries,
-/// no sysroot; for Android also the program that runs it. Step: link. Main source: docs/architecture.md ("Link").
+/// no sysroot; for Android also the program that runs it. Step: link. Main source: docs/architecture.md ("Platforms").
 #ifndef LIB_LINK_SHAREDOBJECT_H
 #define LIB_LINK_SHAREDOBJECT_H
 

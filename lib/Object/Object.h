@@ -17,7 +17,7 @@ namespace moec {
 struct ObjectOptions {
   /// For instance aarch64-linux-gnu.
   std::string triple;
-  /// "generic" with explicit features: tuning for a big core slows little ones (DESIGN §4).
+  /// "generic" with explicit features: tuning for a big core slows little ones (docs/architecture.md).
   std::string cpu = "generic";
   /// For instance +dotprod,+i8mm.
   std::string features;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Rows of a table that is read row by row and never resident (the embedding): codes in order, then f16 scales and
-/// minima. Main source: docs/pack-format.md ("Row tables").
+/// Rows of a table that is read row by row and never resident (the embedding, unless it is a tied head): codes in
+/// order, then f16 scales and minima. Main source: docs/pack-format.md ("Row tables").
 #ifndef LIB_PACK_ROWFORMAT_H
 #define LIB_PACK_ROWFORMAT_H
 

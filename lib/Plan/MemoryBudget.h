@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Adds up what a compiled model needs and says how many expert slots a budget leaves. Part of the plan step.
-/// Main source: docs/architecture.md ("Memory plan").
+/// Main source: docs/architecture.md ("Plan").
 #ifndef LIB_PLAN_MEMORYBUDGET_H
 #define LIB_PLAN_MEMORYBUDGET_H
 

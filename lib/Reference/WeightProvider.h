@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Where the interpreter gets the values of `moe.weight` from. Main source: docs/architecture.md ("Reference").
+/// Where the interpreter gets the values of `moe.weight` from. Main source: docs/architecture.md ("Tests").
 #ifndef LIB_REFERENCE_WEIGHTPROVIDER_H
 #define LIB_REFERENCE_WEIGHTPROVIDER_H
 

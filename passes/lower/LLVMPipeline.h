@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// From kernels and entry functions on func, scf, arith, math, vector and memref to the LLVM dialect. Step: lower.
-/// Main source: docs/architecture.md, "Lowering".
+/// Main source: docs/architecture.md, "Kernels".
 #ifndef PASSES_LOWER_LLVMPIPELINE_H
 #define PASSES_LOWER_LLVMPIPELINE_H
 

@@ -10,8 +10,9 @@ def GenerateKernels : Pass<"moe-generate-kernels", "::mlir::ModuleOp"> {
   let summary = "generates a kernel for each distinct compute step and launches it";
   let description = [{
     *Before*: L3. *After*: L4: each `rt.compute` has become an `rt.launch` of a function in the nested module `@kernels`;
-    equal steps share one function. `rt.joins_per_token` on the module counts the launches of a decoded token that have
-    more than one tile. *Assumes*: `moe.target`. *Refuses*: shapes that a kernel generator does not take, by name.
+    equal steps share one function. `rt.joins_per_token` on the module counts the task regions of a decoded token that
+    have more than one tile; the experts of a layer are one. *Assumes*: `moe.target`. *Refuses*: shapes that
+    a kernel generator does not take, by name.
     *Source*: docs/architecture.md, "Kernels".
 
     Example: `moe-opt --moe-generate-kernels model.plan.mlir`

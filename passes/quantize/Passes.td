@@ -31,7 +31,8 @@ def AssignPrecision : Pass<"moe-assign-precision", "::mlir::ModuleOp"> {
 def InsertKvQuantization : Pass<"moe-insert-kv-quantization", "::mlir::ModuleOp"> {
   let summary = "sets how the KV caches keep keys and values";
   let description = [{
-    *Before*: caches of f32. *After*: every `!moe.cache` has the element type `elem`; append and attention convert.
+    *Before*: caches of f32. *After*: every `!moe.cache` has the element type `elem`; append converts;
+    attention converts f16, and multiplies the codes of int8 and int4.
     *Assumes*: verified L1 or L2. *Refuses*: an unknown element type. An empty option is taken from `moe.options`.
     *Source*: docs/architecture.md, "KV cache".
 

@@ -12,7 +12,7 @@ def VerifyLevel : Pass<"moe-verify-level", "::mlir::ModuleOp"> {
     *Before*: any module. *After*: the same. *Refuses*: an operation that a stage should have removed, by name; a model
     without the functions @prefill, @decode and @head; module attributes that later stages need and that are missing.
     Levels: L1 (import, graph), L2 (quantize, fuse), L3 (plan), L5 (lower).
-    *Source*: docs/architecture.md, "Levels".
+    *Source*: docs/architecture.md, "The steps".
 
     Example: `moe-opt --moe-verify-level=level=L1 model.mlir`
   }];

@@ -2,7 +2,7 @@
 /// \file
 /// Runs task regions on all threads. A region is cut into slots; each thread takes tiles from the front of its own
 /// slots and from the tail of others' when those are empty, so that a thread that the system took away delays at most
-/// the tiles that it holds, and what depends on them. Main source: docs/architecture.md ("Threads").
+/// the tiles that it holds, and what depends on them. Main source: docs/architecture.md ("Task regions").
 #ifndef RUNTIME_POOL_THREADPOOL_H
 #define RUNTIME_POOL_THREADPOOL_H
 

@@ -291,7 +291,7 @@ bool parseOptions(int argc, char **argv, Options &options) {
       {"--max-tokens", Kind::Count, &o.maxTokens, 0, kMost32, "a number from 0 (until stop or context)",
        &o.hasMaxTokens},
       {"--greedy", Kind::Switch, &o.greedy, 0, 0, "", nullptr},
-      {"--temperature", Kind::Real, &o.temperature, 0, 1e6, "a number from 0 (greedy)", &o.hasTemperature},
+      {"--temperature", Kind::Real, &o.temperature, 0, 1e6, "a number from 0 (greedy) to 1000000", &o.hasTemperature},
       {"--top-k", Kind::Count, &o.topK, 0, kMost32, "a number from 0 (off)", &o.hasTopK},
       {"--top-p", Kind::Real, &o.topP, 0, 1, "a number from 0 to 1 (off)", &o.hasTopP},
       {"--min-p", Kind::Real, &o.minP, 0, 1, "a number from 0 (off) to 1", &o.hasMinP},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The command line of moe-run. Main source: docs/moe-run.md.
+/// The command line of moe-run. Main source: docs/command-line.md.
 #ifndef TOOLS_MOE_RUN_OPTIONS_H
 #define TOOLS_MOE_RUN_OPTIONS_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Runs a compiled model: loads OUT.so and its pack, continues a prompt, prints the text. Uses nothing of the
-/// project but the C API, as any app would; only --doctor looks into files and tables. Main source: docs/moe-run.md.
+/// project but the C API, as any app would; only --doctor looks into files and tables. Main source:
+/// docs/command-line.md.
 #include "tools/moe-run/Bench.h"
 #include "tools/moe-run/Chat.h"
 #include "tools/moe-run/Doctor.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// One block of 64 positions of attention: what is done there for the query heads of a KV head and one token. Spans,
-/// tiles and merging are in AttentionKernel.cpp. Step: lower. Main source: docs/architecture.md ("Attention").
+/// tiles and merging are in AttentionKernel.cpp. Step: lower. Main source: docs/architecture.md ("KV cache").
 #ifndef PASSES_LOWER_KERNELS_ATTENTIONBLOCKS_H
 #define PASSES_LOWER_KERNELS_ATTENTIONBLOCKS_H
 

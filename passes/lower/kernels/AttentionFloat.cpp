@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// A block of attention over a cache of floats: f32 dot products, head after head. Step: lower.
-/// Main source: docs/architecture.md ("Attention").
+/// Main source: docs/architecture.md ("KV cache").
 #include "passes/lower/kernels/AttentionBlocks.h"
 
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// A block of attention over an integer cache: scores and weighted values are integer dot products, softmax is f32.
-/// Step: lower. Main source: docs/architecture.md ("Attention"), docs/decisions/0011.
+/// Step: lower. Main source: docs/architecture.md ("KV cache"), docs/decisions/0011.
 #include "passes/lower/kernels/AttentionBlocks.h"
 #include "passes/lower/kernels/KvDots.h"
 

@@ -2,7 +2,7 @@
 /// \file
 /// Kernels: causal attention over the KV region by spans of 512 positions, and the merge of spans (N6). A tile is the
 /// query heads of a KV head, so that each block is read once for all of them. Step: lower.
-/// Main source: docs/architecture.md ("Attention").
+/// Main source: docs/architecture.md ("KV cache").
 #include "passes/lower/kernels/AttentionBlocks.h"
 
 #include <algorithm>

@@ -184,18 +184,6 @@ DotEmitter::Values DotEmitter::overSlices(ValueRange sums, function_ref<Values(V
 
 //===-- Blocks and edges ----------------------------------------------------===//
 
-static void buildIf(FloatBuilder &f, Value condition, function_ref<void()> then, function_ref<void()> otherwise) {
-  OpBuilder &builder = f.getBuilder();
-  auto op = scf::IfOp::create(builder, condition.getLoc(), condition, /*withElseRegion=*/bool(otherwise));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(op.thenBlock()->getTerminator());
-  then();
-  if (!otherwise)
-    return;
-  builder.setInsertionPoint(op.elseBlock()->getTerminator());
-  otherwise();
-}
-
 void overBlocks(FloatBuilder &f, Value count, int64_t most, int64_t widest, function_ref<void(Value, int64_t)> body) {
   Value zero = f.index(0);
   while (widest > most)
@@ -204,7 +192,7 @@ void overBlocks(FloatBuilder &f, Value count, int64_t most, int64_t widest, func
   for (int64_t width = widest / 2; width >= 1; width /= 2) {
     Value rest = f.remainder(count, 2 * width);
     Value present = f.compare(arith::CmpIPredicate::uge, rest, f.index(width));
-    buildIf(f, present, [&] { body(f.subtract(count, rest), width); }, {});
+    f.branch(present, [&] { body(f.subtract(count, rest), width); }, {});
   }
 }
 
@@ -244,7 +232,7 @@ void overRowBlocks(FloatBuilder &f, Value begin, Value end, int64_t rows, int64_
   Value single = f.index(rows - rest);
   f.loop(begin, hasSingle ? f.minimum(end, single) : end, step, [&](Value row) { body(row, together); });
   if (hasSingle)
-    buildIf(f, f.compare(arith::CmpIPredicate::ugt, end, single), [&] { body(single, 1); }, {});
+    f.branch(f.compare(arith::CmpIPredicate::ugt, end, single), [&] { body(single, 1); }, {});
 }
 
 void DotEmitter::overTokens(Value count, int64_t most, function_ref<void(Value, int64_t)> body) {
@@ -258,7 +246,7 @@ void storeInside(FloatBuilder &f, Value vector, Value memref, Value row, Value c
   if (rest == 0)
     return whole();
   Value inside = f.compare(arith::CmpIPredicate::ule, f.add(column, width), f.index(columns));
-  buildIf(f, inside, whole, [&] {
+  f.branch(inside, whole, [&] {
     Value part = vector::ExtractStridedSliceOp::create(f.getBuilder(), vector.getLoc(), vector, ArrayRef<int64_t>{0},
                                                        ArrayRef<int64_t>{rest}, ArrayRef<int64_t>{1});
     f.storeVector(part, memref, {row, column});

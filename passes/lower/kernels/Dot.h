@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The inner product shared by linear and expert kernels: one row block of a stored matrix times a few activation rows,
-/// the whole of K in registers. Step: lower. Main source: docs/pack-format.md (layouts), DESIGN §4.1 N1.
+/// the whole of K in registers. Step: lower. Main source: docs/pack-format.md (layouts), docs/architecture.md N1.
 #ifndef PASSES_LOWER_KERNELS_DOT_H
 #define PASSES_LOWER_KERNELS_DOT_H
 

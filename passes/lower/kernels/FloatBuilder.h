@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Short spellings of the operations that float kernels are made of: one vector of 16 f32, its tails, byte regions, and
-/// the order of operations that DESIGN §4.1 N2 fixes. Nothing here depends on the ISA.
+/// the order of operations that docs/architecture.md N2 fixes. Nothing here depends on the ISA.
 /// Main source: docs/architecture.md.
 #ifndef PASSES_LOWER_KERNELS_FLOATBUILDER_H
 #define PASSES_LOWER_KERNELS_FLOATBUILDER_H

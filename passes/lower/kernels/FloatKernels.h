@@ -2,8 +2,8 @@
 /// \file
 /// Generators of the kernels that are not matrix products. Each adds `func.func @name(memref.., index n, index
 /// position, index tile_begin, index tile_end)`; memrefs have static maximum shapes and are passed as bare pointers.
-/// Every kernel is a fixed sequence of IEEE operations (DESIGN §4.1), so results are the same bytes on every ISA.
-/// Main source: docs/architecture.md.
+/// Every kernel is a fixed sequence of IEEE operations (docs/architecture.md), so results are the same bytes on every
+/// ISA. Main source: docs/architecture.md.
 #ifndef PASSES_LOWER_KERNELS_FLOATKERNELS_H
 #define PASSES_LOWER_KERNELS_FLOATKERNELS_H
 

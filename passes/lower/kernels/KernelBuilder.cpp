@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Expansions of transcendental functions. Step: lower. Main source: DESIGN §4.1 N3, docs/architecture.md.
+/// Expansions of transcendental functions. Step: lower. Main source: docs/architecture.md ("Numerics contract", N3).
 #include "passes/lower/kernels/KernelBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

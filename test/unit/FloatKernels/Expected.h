@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Plain loops that follow the order of operations of DESIGN §4.1; kernels must give the same bytes. Compiled without
-/// contraction. Main source: passes/lower/kernels/FloatKernels.h.
+/// Plain loops that follow the order of operations of docs/architecture.md; kernels must give the same bytes. Compiled
+/// without contraction. Main source: passes/lower/kernels/FloatKernels.h.
 #ifndef TEST_UNIT_FLOATKERNELS_EXPECTED_H
 #define TEST_UNIT_FLOATKERNELS_EXPECTED_H
 

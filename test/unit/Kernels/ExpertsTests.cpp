@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Expert kernels equal plain loops, byte for byte, on every instruction level: gate|up with silu and quantization, and
-/// down, for scattered pairs. Main source: DESIGN §4.1.
+/// down, for scattered pairs. Main source: docs/architecture.md.
 #include "test/unit/Kernels/Products.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The layouts give tight loops: the inner loops hold the target's dot product instructions and touch no stack. Counts
-/// are printed. Main source: DESIGN §4.
+/// are printed. Main source: docs/architecture.md.
 #include "test/unit/Kernels/Harness.h"
 
 #include "llvm/ADT/StringExtras.h"

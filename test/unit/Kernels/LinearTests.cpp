@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Linear kernels of every encoding and group equal plain loops, byte for byte, on every instruction level, for every
-/// number of tokens, for rows that fill no tile, and over any cut into tiles. Main source: DESIGN §4.1.
+/// number of tokens, for rows that fill no tile, and over any cut into tiles. Main source: docs/architecture.md.
 #include "test/unit/Kernels/Products.h"
 
 #include <gtest/gtest.h>

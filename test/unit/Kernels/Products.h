@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Matrices in the stored layouts, and their products by plain loops in the order of DESIGN §4.1. Compiled without
-/// contraction. Main source: docs/pack-format.md.
+/// Matrices in the stored layouts, and their products by plain loops in the order of docs/architecture.md. Compiled
+/// without contraction. Main source: docs/pack-format.md.
 #ifndef TEST_UNIT_KERNELS_PRODUCTS_H
 #define TEST_UNIT_KERNELS_PRODUCTS_H
 
