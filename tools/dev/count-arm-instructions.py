@@ -8,10 +8,10 @@ how often the loop's body ran. Both are divided by the weights (1 token) or by t
 """
 import argparse
 import collections
+import contextlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,17 +44,19 @@ int main(int argc, char **argv) {
 
 
 def run(*command):
-    completed = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    try:
+        completed = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    except OSError as error:
+        sys.exit(f"error: {command[0]} cannot be run: {error.strerror}; needed are cc, aarch64-linux-gnu-gcc, "
+                 "qemu-aarch64, the tools of LLVM and arm-kernel-objects of the build")
     if completed.returncode != 0:
-        sys.exit(f"{' '.join(command)} ended with {completed.returncode}: {completed.stderr.decode()[-2000:]}")
+        sys.exit(f"error: {' '.join(command)} ended with {completed.returncode}: {completed.stderr.decode()[-2000:]}")
     return completed.stdout.decode()
 
 
 def tool(name):
-    for folder in (os.environ.get("MOEC_LLVM", "/usr/lib/llvm-22") + "/bin",):
-        if os.path.exists(os.path.join(folder, name)):
-            return os.path.join(folder, name)
-    return name
+    path = os.path.join(os.environ.get("MOEC_LLVM", "/usr/lib/llvm-22"), "bin", name)
+    return path if os.path.exists(path) else name
 
 
 def build_program(folder, level):
@@ -196,22 +198,32 @@ def compare(old, new):
     return wrong
 
 
+def pattern(text):
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"is no regular expression: {error}") from None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--objects", required=True, help="the program arm-kernel-objects of the build")
     parser.add_argument("--write", action="store_true", help="write the table into docs/benchmarks-arm64.md")
     parser.add_argument("--check", action="store_true", help="compare it with the document's, within 2 %%")
-    parser.add_argument("--only", default="", help="regular expression over levels")
+    parser.add_argument("--only", type=pattern, help="regular expression over levels")
     parser.add_argument("--keep", default="", help="folder for the objects and programs, which stays")
     arguments = parser.parse_args()
+    if arguments.only and (arguments.write or arguments.check):
+        parser.error("--only measures a part of the table, but --write and --check need all of it")
     for level in list(LEVELS):
-        if not re.search(arguments.only, level):
+        if arguments.only and not arguments.only.search(level):
             del LEVELS[level]
-    folder = arguments.keep or tempfile.mkdtemp()
-    os.makedirs(folder, exist_ok=True)
-    table = table_of(measure(arguments.objects, folder))
-    if not arguments.keep:
-        shutil.rmtree(folder)
+    if not LEVELS:
+        parser.error(f"--only matches no level, expects some of neon, dotprod and i8mm: {arguments.only.pattern}")
+    if arguments.keep:
+        os.makedirs(arguments.keep, exist_ok=True)
+    with contextlib.nullcontext(arguments.keep) if arguments.keep else tempfile.TemporaryDirectory() as folder:
+        table = table_of(measure(arguments.objects, folder))
     if not (arguments.write or arguments.check):
         print(table, end="")
         return
@@ -219,8 +231,9 @@ def main():
         head, rest = file.read().split(BEGIN)
     old, tail = rest.split(END)
     if arguments.write:
-        with open(DOCUMENT, "w", encoding="utf-8") as file:
+        with open(DOCUMENT + ".partial", "w", encoding="utf-8") as file:
             file.write(f"{head}{BEGIN}\n{table}{END}{tail}")
+        os.replace(DOCUMENT + ".partial", DOCUMENT)
     elif wrong := compare(old, table):
         sys.exit("\n".join(wrong) + f"\n{len(wrong)} rows of docs/benchmarks-arm64.md differ by more than 2 %; if this "
                  "is meant, run tools/dev/count-arm-instructions.py with --write")
