@@ -113,22 +113,22 @@ def main():
     add("--programs", default=os.path.join(engines.ROOT, "build", "bin"), help="where moec and read-bandwidth are")
     add("--target", default="host", help="for moec (host)")
     add("--commit", help="of the programs (default: that of the sources)")
-    add("--layers", type=int, default=28, help="layers of Qwen3-30B-A3B shapes (28)")
-    add("--experts", type=int, default=16, help="experts of a layer (16)")
+    add("--layers", type=engines.count, default=28, help="layers of Qwen3-30B-A3B shapes (28)")
+    add("--experts", type=engines.count, default=16, help="experts of a layer (16)")
     add("--quant", default="int4", help="for moec (int4)")
-    add("--group", type=int, default=32, help="for moec (32)")
+    add("--group", type=engines.count, default=32, help="for moec (32)")
     add("--depth", type=int, default=0, help="tokens before (0)")
-    add("--tokens", type=int, default=16, help="decoded tokens of a repetition (16)")
-    add("--repetitions", type=int, default=7, help="rounds (7)")
-    add("--read-bytes", type=int, default=4 << 30, help="bytes of the read loop (4294967296)")
-    add("--samples", type=int, default=5000, help="samples a second (5000)")
+    add("--tokens", type=engines.count, default=16, help="decoded tokens of a repetition (16)")
+    add("--repetitions", type=engines.count, default=7, help="rounds (7)")
+    add("--read-bytes", type=engines.count, default=4 << 30, help="bytes of the read loop (4294967296)")
+    add("--samples", type=engines.count, default=5000, help="samples a second (5000)")
     add("--json", help="file for the rows, one JSON object a line")
     options = parser.parse_args()
 
+    results = rows.Rows(options.commit, options.json)
     store = models.Store(options.models, options.programs, options.target, False)
     prefix = store.model(options.layers, options.experts, options.quant, options.group)
     config, _ = store.config(options.layers, options.experts)
-    results = rows.Rows(options.commit, options.json)
     measure(options, prefix, config, results)
     results.write()
 
@@ -163,4 +163,4 @@ def measure(options, prefix, config, results):
 
 
 if __name__ == "__main__":
-    main()
+    engines.run_main(main)

@@ -27,11 +27,22 @@ TINY = {"layers": 2, "experts": 4, "depth": 128, "prompts": [8, 16], "read_bytes
 
 
 def numbers(text):
-    return [int(part) for part in text.split(",")]
+    return [engines.count(part) for part in text.split(",")]
+
+
+def shape(text):
+    layers, _, experts = text.partition("x")
+    return engines.count(layers), engines.count(experts)
 
 
 def shapes(text):
-    return [tuple(int(part) for part in pair.split("x")) for pair in text.split(",")]
+    return [shape(part) for part in text.split(",")]
+
+
+def formats(text):
+    if unknown := set(text.split(",")) - set(bars.DECODE_LEAST):
+        raise argparse.ArgumentTypeError(f"expects some of {', '.join(bars.DECODE_LEAST)}, but got {min(unknown)!r}")
+    return text.split(",")
 
 
 def parse(arguments):
@@ -43,17 +54,18 @@ def parse(arguments):
     add("--programs", default=os.path.join(engines.ROOT, "build", "bin"), help="where moec and read-bandwidth are")
     add("--target", default="host", help="for moec (host)")
     add("--commit", help="of the programs (default: that of the sources)")
-    add("--layers", type=int, default=28, help="layers of Qwen3-30B-A3B shapes (28)")
-    add("--experts", type=int, default=16, help="experts of a layer (16)")
-    add("--quant", help="of decode: some of int4/32,int4/128,int8/32 (all)")
+    add("--layers", type=engines.count, default=28, help="layers of Qwen3-30B-A3B shapes (28)")
+    add("--experts", type=engines.count, default=16, help="experts of a layer (16)")
+    add("--quant", type=formats, default=list(bars.DECODE_LEAST),
+        help=f"of decode: some of {','.join(bars.DECODE_LEAST)} (all)")
     add("--threads", type=numbers, default=[1, 2], help="thread counts (1,2)")
-    add("--tokens", type=int, default=16, help="decoded tokens of a repetition (16)")
+    add("--tokens", type=engines.count, default=16, help="decoded tokens of a repetition (16)")
     add("--prompts", type=numbers, default=[128, 512], help="lengths of prompts (128,512)")
-    add("--depth", type=int, default=2048, help="tokens before (2048)")
-    add("--repetitions", type=int, default=7, help="rounds after one that is not counted (7)")
-    add("--read-bytes", type=int, default=4 << 30, help="bytes of the read loop (4294967296)")
+    add("--depth", type=engines.count, default=2048, help="tokens before (2048)")
+    add("--repetitions", type=engines.count, default=7, help="rounds after one that is not counted (7)")
+    add("--read-bytes", type=engines.count, default=4 << 30, help="bytes of the read loop (4294967296)")
     add("--shapes", type=shapes, default=shapes("12x32,24x32,48x32,12x128,12x256"), help="of scaling: LAYERSxEXPERTS")
-    add("--compile-shape", type=lambda text: shapes(text)[0], default=(48, 112), help="of compile (48x112: 15 GB)")
+    add("--compile-shape", type=shape, default=(48, 112), help="of compile (48x112: 15 GB)")
     add("--delete", action="store_true", help="of scaling: delete each model after its rounds")
     add("--separate", action="store_true", help="of prefill: ours, then the peer, where both do not fit into memory")
     add("--tiny", action="store_true", help="tries the harness, measures nothing of worth: tiny shapes, 2 layers, 4 "
@@ -69,8 +81,8 @@ def parse(arguments):
 
 def main():
     options = parse(sys.argv[1:])
-    store = models.Store(options.models, options.programs, options.target, options.tiny)
     results = rows.Rows(options.commit, options.json, judge=not options.tiny)
+    store = models.Store(options.models, options.programs, options.target, options.tiny)
     bench = bars.Bench(options, store, results)
     if options.peer_python and not bench.has_peer:
         print(f"note: {options.peer_python} cannot import llama_cpp, gguf and numpy; measuring without a peer",
@@ -81,4 +93,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    engines.run_main(main)

@@ -54,16 +54,20 @@ def ratios(numerators, denominators):
     return [a / b for a, b in zip(numerators, denominators)]
 
 
+# Weight formats of the decode bar, and the least share of the bandwidth.
+DECODE_LEAST = {"int4/32": 0.80, "int4/128": 0.85, "int8/32": 0.85}
+
+
 def measure_decode(bench):
     """Active bytes of a token over its time, over the bandwidth of the read loop; and the peer's time over ours."""
     options = bench.options
-    for quant, group, least in (("int4", 32, 0.80), ("int4", 128, 0.85), ("int8", 32, 0.85)):
-        if options.quant and f"{quant}/{group}" not in options.quant.split(","):
-            continue
+    for name in options.quant:
+        quant, group = name.split("/")
+        least = DECODE_LEAST[name]
         prefix = bench.store.model(options.layers, options.experts, quant, group)
         num_bytes = models.active_bytes(models.report_of(prefix), 1 + options.tokens // 2)
         with engines.opened(bench.read_loop(options.threads)) as loop, \
-                engines.opened(bench.open_peer(options.layers, options.experts) if quant == "int4" and group == 32
+                engines.opened(bench.open_peer(options.layers, options.experts) if name == "int4/32"
                                else None) as peer:
             for threads in options.threads:
                 with engines.opened(engines.open_model(prefix, threads)) as model:

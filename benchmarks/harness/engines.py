@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The processes that the harness measures in turns: read loop, compiled models, peer. Each answers lines with lines."""
+import argparse
 import contextlib
 import json
 import os
@@ -8,6 +9,37 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+
+
+def run_main(main):
+    """Runs a program of the harness: what the system or a program refuses ends it with one error."""
+    try:
+        main()
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"error: ended with code {error.returncode}: {' '.join(error.cmd)}")
+    except OSError as error:
+        sys.exit(f"error: {error.filename or 'the system'}: {error.strerror}")
+
+
+def count(text):
+    """The type of flags that are a number from 1."""
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"expects a number from 1, but got '{text}'")
+    return int(text)
+
+
+@contextlib.contextmanager
+def replaced_file(path):
+    """A text file that gets its name when it is whole."""
+    temporary = f"{path}.{os.getpid()}.tmp"
+    try:
+        with open(temporary, "w", encoding="utf-8") as file:
+            yield file
+        os.rename(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.remove(temporary)
+        raise
 
 
 class Worker:
@@ -25,12 +57,14 @@ class Worker:
         return json.loads(line)
 
     def ask(self, request):
-        self.process.stdin.write(request + "\n")
-        self.process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # it ended: reading says so
+            self.process.stdin.write(request + "\n")
+            self.process.stdin.flush()
         return self.read()
 
     def close(self):
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
         self.process.wait()
 
 
@@ -90,9 +124,9 @@ def can_import(python, packages):
 def busy_core(is_pinned):
     """Another process that never waits, while the block runs: pinned to the last core, or where the system puts it."""
     process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    if is_pinned:
-        os.sched_setaffinity(process.pid, {max(os.sched_getaffinity(0))})
     try:
+        if is_pinned:
+            os.sched_setaffinity(process.pid, {max(os.sched_getaffinity(0))})
         yield
     finally:
         process.kill()

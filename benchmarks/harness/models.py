@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 
-from engines import HERE
+from engines import HERE, replaced_file
 
 SHAPES = {  # Qwen3-30B-A3B; layers and experts are chosen for each measurement
     "architectures": ["Qwen3MoeForCausalLM"], "attention_bias": False, "bos_token_id": 1, "eos_token_id": 2,
@@ -23,13 +23,6 @@ def config_of(layers, experts, changes=None):
     return {**SHAPES, **(changes or {}), "num_hidden_layers": layers, "num_experts": experts}
 
 
-def write_json(value, path):
-    temporary = f"{path}.{os.getpid()}.tmp"
-    with open(temporary, "w", encoding="utf-8") as file:
-        json.dump(value, file, indent=1)
-    os.rename(temporary, path)
-
-
 class Store:
     """Compiled models and peers' files in a folder; what is there is used again. Names tell tiny shapes from others and
     models for other targets from those for this machine."""
@@ -44,7 +37,8 @@ class Store:
     def config(self, layers, experts):
         config = config_of(layers, experts, TINY if self.tiny else None)
         path = os.path.join(self.folder, self.name(layers, experts) + ".json")
-        write_json(config, path)
+        with replaced_file(path) as file:
+            json.dump(config, file, indent=1)
         return config, path
 
     def compile_command(self, config_path, prefix, quant, group, threads=None):

@@ -49,7 +49,10 @@ class Statistics(ctypes.Structure):
 
 class Model:
     def __init__(self, arguments):
-        library = ctypes.CDLL(os.path.abspath(arguments.so))
+        try:
+            library = ctypes.CDLL(os.path.abspath(arguments.so))
+        except OSError as error:
+            sys.exit(f"error: {error}")
         library.moert_get_api.restype = ctypes.POINTER(Api)
         api = library.moert_get_api(ctypes.c_uint32(API_VERSION))
         if not api:

@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 
-from engines import ROOT
+from engines import ROOT, replaced_file
 
 
 def commit_of_sources():
@@ -43,6 +43,10 @@ class Rows:
 
     def __init__(self, commit, path, judge=True):
         self.rows, self.path, self.judge = [], path, judge
+        # Before hours of measuring.
+        folder = os.path.dirname(os.path.abspath(path)) if path else "."
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise SystemExit(f"error: {path} cannot be written: {folder} is not a folder in which files may be made")
         self.common = {
             "label": "measured", "date": datetime.date.today().isoformat(), "commit": commit or commit_of_sources(),
             "machine": f"{name_of_processor()}, {os.cpu_count()} cores", "command": shlex.join(sys.argv)}
@@ -66,8 +70,6 @@ class Rows:
     def write(self):
         if not self.path:
             return
-        temporary = f"{self.path}.{os.getpid()}.tmp"
-        with open(temporary, "w", encoding="utf-8") as file:
+        with replaced_file(self.path) as file:
             for row in self.rows:
                 file.write(json.dumps(row) + "\n")
-        os.rename(temporary, self.path)
