@@ -36,8 +36,7 @@ struct alignas(64) TaskSlot {
 /// (5) a thread waits inside a region only if nothing is there to be claimed: every open slot is empty;
 /// (6) a thread yields its core only while it holds no unit;
 /// (7) whoever waits has announced it in `numWaiting` (or `numParked`) before it looks at the condition a last time,
-/// and
-///     whoever changes the condition looks there afterwards: no wake-up is lost.
+///     and whoever changes the condition looks there afterwards: no wake-up is lost.
 /// `brokenInvariant` checks what can be seen of them between regions.
 class ThreadPool {
 public:
