@@ -10,6 +10,7 @@
 #include "dialects/moe/MoeDialect.h"
 #include "dialects/rt/RtDialect.h"
 #include "lib/Pack/RowFormat.h"
+#include "lib/Plan/KvLayout.h"
 #include "lib/Support/Fault.h"
 #include "lib/Support/Sizes.h"
 #include "passes/plan/StoredWeight.h"
@@ -250,8 +251,7 @@ llvm::Error Estimator::run(ModuleOp module) {
   traffic.recordBytes = result.plan.slot_bytes;
   traffic.numRecords = result.plan.num_experts;
   traffic.numSlots = result.plan.num_slots;
-  // A block has 64 positions of all layers.
-  traffic.kvBytes = result.position * integerOf(module, "rt.plan", "kv_block_bytes") / 64;
+  traffic.kvBytes = result.position * integerOf(module, "rt.plan", "kv_block_bytes") / kKvBlockPositions;
   traffic.stateBytes = integerOf(module, "rt.plan", "state_bytes");
   addAssumptions();
   if (llvm::Error error = addBandwidths(module))

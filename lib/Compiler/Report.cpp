@@ -7,6 +7,7 @@
 #include "lib/Compiler/PackStep.h"
 
 #include "dialects/moe/MoeDialect.h"
+#include "lib/Plan/KvLayout.h"
 #include "lib/Quant/PrecisionFile.h"
 #include "lib/Support/Fault.h"
 #include "lib/Support/Json.h"
@@ -119,11 +120,10 @@ static JsonObject describeToken(ModuleOp module) {
     }
     weights += bytes;
   }
-  // A block of the KV cache has 64 positions of all layers.
   return JsonObject()
       .set("weights", static_cast<uint64_t>(std::llround(weights + (hasHead ? 0 : embedding))))
       .set("experts", static_cast<uint64_t>(std::llround(experts)))
-      .set("kv_per_position", static_cast<uint64_t>(integerOf(module, "rt.plan", "kv_block_bytes") / 64))
+      .set("kv_per_position", static_cast<uint64_t>(integerOf(module, "rt.plan", "kv_block_bytes") / kKvBlockPositions))
       .set("state", static_cast<uint64_t>(integerOf(module, "rt.plan", "state_bytes")));
 }
 
