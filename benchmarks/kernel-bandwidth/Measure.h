@@ -19,18 +19,26 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <functional>
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace moec {
 
-/// The instruction level that an argument `avx2` or `avxvnni`, or its absence, asks for.
+/// Instruction levels by name.
+inline constexpr std::pair<const char *, Isa> kIsaNames[] = {
+    {"avx512vnni", Isa::Avx512Vnni}, {"avx2", Isa::Avx2}, {"avxvnni", Isa::AvxVnni}};
+
+/// The instruction level that the only argument names, without one the first. Anything else ends the program.
 inline Isa isaOf(int argc, char **argv) {
   if (argc < 2)
-    return Isa::Avx512Vnni;
-  if (std::strcmp(argv[1], "avx2") == 0)
-    return Isa::Avx2;
-  return std::strcmp(argv[1], "avxvnni") == 0 ? Isa::AvxVnni : Isa::Avx512Vnni;
+    return kIsaNames[0].second;
+  for (auto [name, isa] : kIsaNames)
+    if (argc == 2 && std::strcmp(argv[1], name) == 0)
+      return isa;
+  llvm::errs() << "usage: " << argv[0] << " [avx2|avxvnni|avx512vnni]\n";
+  std::exit(2);
 }
 
 /// Median seconds of each piece of work over nine rounds in turns, after one that is not counted.
@@ -55,7 +63,8 @@ inline std::vector<double> secondsOf(std::vector<std::function<void()>> works) {
 /// One line of JSON: what was measured, its figure, and that over the figure of a loop that does nothing else.
 inline void printRow(const std::string &kernel, Isa isa, int64_t tokens, double figure, const char *unit, double loop,
                      size_t bytes) {
-  const char *name = isa == Isa::Avx2 ? "avx2" : isa == Isa::AvxVnni ? "avxvnni" : "avx512vnni";
+  const char *name =
+      std::find_if(std::begin(kIsaNames), std::end(kIsaNames), [&](auto &known) { return known.second == isa; })->first;
   llvm::outs() << llvm::formatv("{{\"kernel\": \"{0}\", \"isa\": \"{1}\", \"tokens\": {2}, \"figure\": {3:f3}, "
                                 "\"unit\": \"{4}\", \"loop\": {5:f3}, \"ratio\": {6:f3}, \"bytes\": {7}}\n",
                                 kernel, name, tokens, figure, unit, loop, loop > 0 ? figure / loop : 0.0, bytes);
