@@ -129,19 +129,6 @@ Value DotEmitter::rowBase(Value row) {
   return f.add(f.multiply(f.divide(row, rowBlock()), layout.tileBytes()), offset);
 }
 
-void DotEmitter::prefetch(Value base, int64_t bytes) {
-  // Far enough for DRAM latency at one core's bandwidth (100 ns * 20 GB/s), near enough to stay in the first-level
-  // cache.
-  constexpr int64_t kAheadBytes = 2048, kLineBytes = 64;
-  int64_t size = cast<MemRefType>(weights.getType()).getDimSize(0);
-  OpBuilder &builder = f.getBuilder();
-  // One limit for all lines: at the end of the matrix its last lines are asked for again.
-  Value first = f.minimum(f.add(base, kAheadBytes), f.index(size - bytes));
-  for (int64_t line = 0; line < bytes; line += kLineBytes)
-    memref::PrefetchOp::create(builder, weights.getLoc(), weights, ValueRange{f.add(first, line)}, /*isWrite=*/false,
-                               /*localityHint=*/3, /*isDataCache=*/true);
-}
-
 Value DotEmitter::weightBytes(Value base, int64_t offset, int64_t width) {
   return f.loadVector(weights, {f.add(base, offset)}, width);
 }

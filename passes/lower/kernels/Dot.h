@@ -92,7 +92,6 @@ private:
   mlir::Value hidden(mlir::Value index);
   mlir::Value hiddenInteger(mlir::Value integer);
   mlir::Value rowBase(mlir::Value row);
-  void prefetch(mlir::Value base, int64_t bytes);
   mlir::Value weightBytes(mlir::Value base, int64_t offset, int64_t width);
   /// f32 of the scales, or minima, of rows [first, +width) of a block.
   mlir::Value weightScales(mlir::Value block, int64_t first, int64_t width);
