@@ -145,21 +145,8 @@ Value DotEmitter::activationSum(Value token, Value group) {
   return f.mulf(f.toFloat(f.load(rows.sums, {token, group})), f.load(rows.scales, {token, group}));
 }
 
-Value DotEmitter::intrinsic(StringRef name, Type type, ValueRange arguments) {
-  OpBuilder &builder = f.getBuilder();
-  return LLVM::CallIntrinsicOp::create(builder, weights.getLoc(), type, builder.getStringAttr(name), arguments)
-      .getResult(0);
-}
-
 Value DotEmitter::splatInteger(Type element, int64_t width, int64_t value) {
   return f.integerLike(f.vectorOf(element, width), value);
-}
-
-Value DotEmitter::bitcast(Value vector, Type element) {
-  auto type = cast<VectorType>(vector.getType());
-  int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
-  return vector::BitCastOp::create(f.getBuilder(), vector.getLoc(),
-                                   f.vectorOf(element, bits / element.getIntOrFloatBitWidth()), vector);
 }
 
 DotEmitter::Values DotEmitter::overSlices(ValueRange sums, function_ref<Values(Value, ValueRange)> body) {

@@ -98,9 +98,7 @@ private:
   mlir::Value weightMinima(mlir::Value block, int64_t first, int64_t width);
   /// float(Σ codes) * scale of a group of activations: what a minimum is multiplied by.
   mlir::Value activationSum(mlir::Value token, mlir::Value group);
-  mlir::Value intrinsic(llvm::StringRef name, mlir::Type type, mlir::ValueRange arguments);
   mlir::Value splatInteger(mlir::Type element, int64_t width, int64_t value);
-  mlir::Value bitcast(mlir::Value vector, mlir::Type element);
   Values overSlices(mlir::ValueRange sums, llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
 
   // DotX86Many.cpp

@@ -41,15 +41,15 @@ Value DotEmitter::armWeights(Value slice, int64_t chunk, int64_t rowPair, bool i
                              : arith::AndIOp::create(b, location, packed, splatInteger(f.i8(), 16, -16)).getResult();
   // Behind the low halves: 16 bytes hold the high 2 bits of 4 chunks. They go to the top, the low 4 bits behind them.
   Value high = shifted(loadAt(slice, (2 * kRowPairs + rowPair) * 16, f.i8(), 16), 6 - 2 * chunk);
-  return intrinsic("llvm.aarch64.neon.vsri.v16i8", f.vectorOf(f.i8(), 16), {high, low, f.integerLike(f.i32(), 2)});
+  return f.intrinsic("llvm.aarch64.neon.vsri.v16i8", f.vectorOf(f.i8(), 16), {high, low, f.integerLike(f.i32(), 2)});
 }
 
 /// Exact, because |sums| <= 128 * 127 * 128 < 2^24.
 Value DotEmitter::armFloat(Value sums, int64_t shift) {
   if (shift == 0)
     return f.toFloat(sums);
-  return intrinsic("llvm.aarch64.neon.vcvtfxs2fp.v4f32.v4i32", f.vectorOf(f.f32(), 4),
-                   {sums, f.integerLike(f.i32(), shift)});
+  return f.intrinsic("llvm.aarch64.neon.vcvtfxs2fp.v4f32.v4i32", f.vectorOf(f.f32(), 4),
+                     {sums, f.integerLike(f.i32(), shift)});
 }
 
 //===-- Memory --------------------------------------------------------------===//
@@ -89,7 +89,7 @@ DotEmitter::Values DotEmitter::loadMany(StringRef name, Type element, int64_t wi
   Location location = address.getLoc();
   Type vector = f.vectorOf(element, width);
   auto structure = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(count, vector));
-  Value loaded = intrinsic(name, structure, pointerTo(address));
+  Value loaded = f.intrinsic(name, structure, pointerTo(address));
   Values result;
   for (int64_t i = 0; i < count; ++i)
     result.push_back(LLVM::ExtractValueOp::create(b, location, loaded, i));
@@ -102,7 +102,7 @@ DotEmitter::Values DotEmitter::splatColumns(Value &stream, int64_t count) {
   Values result;
   std::string name = "llvm.aarch64.neon.ld" + std::to_string(count) + "r.v2i64.p0";
   for (Value eight : loadMany(name, b.getI64Type(), 2, count, stream))
-    result.push_back(bitcast(eight, f.i8()));
+    result.push_back(f.bitcast(eight, f.i8()));
   moveOn(stream, 8 * count);
   return result;
 }
@@ -189,7 +189,7 @@ DotEmitter::Values DotEmitter::sdotSums(Value block, Streams streams, int64_t ha
         for (int64_t chunk = 0; chunk < chunksAtOnce; ++chunk)
           for (int64_t pair = 0; pair < numPairs; ++pair) {
             Value &sum = next[i * numPairs + pair];
-            sum = intrinsic("llvm.aarch64.neon.sdot.v4i32.v16i8", sumType, {sum, w[pair][chunk], x[chunk]});
+            sum = f.intrinsic("llvm.aarch64.neon.sdot.v4i32.v16i8", sumType, {sum, w[pair][chunk], x[chunk]});
           }
       }
     }
@@ -247,7 +247,7 @@ DotEmitter::Values DotEmitter::joinedSums(ValueRange pairs, int64_t half, bool i
   VectorType sumType = f.vectorOf(f.i32(), 4);
   Values joined;
   for (size_t i = 0; i < pairs.size(); i += 2)
-    joined.push_back(intrinsic("llvm.aarch64.neon.addp.v4i32", sumType, {pairs[i], pairs[i + 1]}));
+    joined.push_back(f.intrinsic("llvm.aarch64.neon.addp.v4i32", sumType, {pairs[i], pairs[i + 1]}));
   if (!isNibbles())
     return joined;
   if (isJoined)

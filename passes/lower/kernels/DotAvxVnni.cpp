@@ -19,7 +19,7 @@ DotEmitter::Values DotEmitter::sumsAvxVnni(Value block, Value k, Tokens tokens, 
       Value w = x86Weights(block, word, half * 32, 32);
       for (size_t i = 0; i < tokens.size(); ++i) {
         Value &sum = sums[2 * i + half];
-        sum = intrinsic("llvm.x86.avx512.vpdpbusd.256", f.vectorOf(f.i32(), 8), {sum, w, x[i]});
+        sum = f.intrinsic("llvm.x86.avx512.vpdpbusd.256", f.vectorOf(f.i32(), 8), {sum, w, x[i]});
       }
     }
     if (tokens.size() > 1)

@@ -23,9 +23,11 @@ DotEmitter::Values DotEmitter::neonSums(Value block, Streams streams, int64_t ha
       return vector::ExtractStridedSliceOp::create(b, location, vector, ArrayRef<int64_t>{first}, ArrayRef<int64_t>{8},
                                                    ArrayRef<int64_t>{1});
     };
-    return intrinsic("llvm.aarch64.neon.smull.v8i16", productType, {eight(w), eight(x)});
+    return f.intrinsic("llvm.aarch64.neon.smull.v8i16", productType, {eight(w), eight(x)});
   };
-  auto widened = [&](Value products) { return intrinsic("llvm.aarch64.neon.saddlp.v4i32.v8i16", sumType, {products}); };
+  auto widened = [&](Value products) {
+    return f.intrinsic("llvm.aarch64.neon.saddlp.v4i32.v8i16", sumType, {products});
+  };
   Values sums(streams.size() * numRows, isWhole ? Value(f.integerLike(productType, 0)) : splatInteger(f.i32(), 4, 0));
   sums = overArmSlices(block, sums, streams, [&](Value slice, Streams x32, Values &next) {
     // Few weights live at once: of several tokens those of 2 chunks, of one those of 2 row pairs. Of 4-bit codes two
@@ -60,7 +62,7 @@ DotEmitter::Values DotEmitter::neonSums(Value block, Streams streams, int64_t ha
       sum = widened(sum);
   Values joined;
   for (size_t i = 0; i < sums.size(); i += 2)
-    joined.push_back(intrinsic("llvm.aarch64.neon.addp.v4i32", sumType, {sums[i], sums[i + 1]}));
+    joined.push_back(f.intrinsic("llvm.aarch64.neon.addp.v4i32", sumType, {sums[i], sums[i + 1]}));
   return joined;
 }
 

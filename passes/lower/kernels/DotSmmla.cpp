@@ -78,10 +78,10 @@ void DotEmitter::copyRows(Tokens tokens) {
       for (int64_t pair = 0; pair < numPairs; ++pair) {
         Values x;
         for (Value token : {tokens[2 * pair], tokens[2 * pair + 1]})
-          x.push_back(bitcast(f.loadVector(rows.codes, {token, column}, 16), b.getI64Type()));
+          x.push_back(f.bitcast(f.loadVector(rows.codes, {token, column}, 16), b.getI64Type()));
         for (int64_t chunk = 0; chunk < 2; ++chunk) {
           Value both = vector::ShuffleOp::create(b, location, x[0], x[1], ArrayRef<int64_t>{chunk, 2 + chunk});
-          f.storeBytes(bitcast(both, f.i8()), copy, f.add(to, (chunk * numPairs + pair) * kVectorBytes));
+          f.storeBytes(f.bitcast(both, f.i8()), copy, f.add(to, (chunk * numPairs + pair) * kVectorBytes));
         }
       }
     });
@@ -153,8 +153,8 @@ DotEmitter::Values DotEmitter::emitSmmlaGroup(Value block, Streams streams, int6
             w = arith::AndIOp::create(b, location, w, splatInteger(f.i8(), 16, 15));
           for (int64_t t = 0; t < numPairs; ++t) {
             Value &sum = next[i * numPairs + t];
-            sum =
-                intrinsic("llvm.aarch64.neon.smmla.v4i32.v16i8", f.vectorOf(f.i32(), 4), {sum, w, x[c * numPairs + t]});
+            sum = f.intrinsic("llvm.aarch64.neon.smmla.v4i32.v16i8", f.vectorOf(f.i32(), 4),
+                              {sum, w, x[c * numPairs + t]});
           }
         }
       }
@@ -169,11 +169,11 @@ DotEmitter::Values DotEmitter::emitSmmlaGroup(Value block, Streams streams, int6
     Value sum = sums[i * numPairs + t];
     if (!isNibbles())
       return armFloat(sum, isSix ? 2 : 0);
-    Value shifted = bitcast(sum, f.f32());
+    Value shifted = f.bitcast(sum, f.f32());
     if (rowPairs[i] < 2)
       return f.subf(shifted, f.constantLike(shifted, kShift));
     // Of two row pairs that share bytes the second one's sums hold the first one's.
-    Value joined = f.subf(shifted, bitcast(sums[(i - rowPairs.size() / 2) * numPairs + t], f.f32()));
+    Value joined = f.subf(shifted, f.bitcast(sums[(i - rowPairs.size() / 2) * numPairs + t], f.f32()));
     return f.mulf(joined, f.constantLike(joined, 1.0f / 16.0f));
   };
   Values sa = nextVectors(stream, f.f32(), numPairs);

@@ -13,8 +13,8 @@ using namespace mlir;
 namespace moec {
 
 Value DotEmitter::activationWord(Value token, Value k, int64_t lanes) {
-  Value word = f.extract(bitcast(f.loadVector(rows.codes, {token, k}, 4), f.i32()), 0);
-  return bitcast(f.splat(word, lanes), f.i8());
+  Value word = f.extract(f.bitcast(f.loadVector(rows.codes, {token, k}, 4), f.i32()), 0);
+  return f.bitcast(f.splat(word, lanes), f.i8());
 }
 
 Value DotEmitter::x86Weights(Value slice, int64_t word, int64_t first, int64_t width) {
@@ -26,10 +26,10 @@ Value DotEmitter::x86Weights(Value slice, int64_t word, int64_t first, int64_t w
   auto shifted = [&](Value bytes, int64_t left) -> Value {
     if (left == 0)
       return bytes;
-    Value pairs = bitcast(bytes, b.getIntegerType(16)), count = f.integerLike(pairs.getType(), std::abs(left));
+    Value pairs = f.bitcast(bytes, b.getIntegerType(16)), count = f.integerLike(pairs.getType(), std::abs(left));
     Value result = left > 0 ? arith::ShLIOp::create(b, location, pairs, count).getResult()
                             : arith::ShRUIOp::create(b, location, pairs, count).getResult();
-    return bitcast(result, f.i8());
+    return f.bitcast(result, f.i8());
   };
   auto masked = [&](Value bytes, int64_t mask) -> Value {
     return arith::AndIOp::create(b, location, bytes, splatInteger(f.i8(), width, mask));
@@ -54,7 +54,7 @@ DotEmitter::Values DotEmitter::sumsVnni(Value block, Value k, Tokens tokens, Val
     for (auto [i, token] : llvm::enumerate(tokens)) {
       Value &sum = chains[word % numChains][i];
       Value x = activationWord(token, f.add(k, word * 4), kFloatLanes);
-      sum = intrinsic("llvm.x86.avx512.vpdpbusd.512", sumType, {sum, w, x});
+      sum = f.intrinsic("llvm.x86.avx512.vpdpbusd.512", sumType, {sum, w, x});
     }
   }
   for (int64_t stride = numChains / 2; stride >= 1; stride /= 2)
@@ -74,7 +74,7 @@ void DotEmitter::fenceX86(ValueRange values) {
 }
 
 Value DotEmitter::maddPairs(Value x, Value y) {
-  return intrinsic("llvm.x86.avx2.pmadd.wd", f.vectorOf(f.i32(), 8), {x, y});
+  return f.intrinsic("llvm.x86.avx2.pmadd.wd", f.vectorOf(f.i32(), 8), {x, y});
 }
 
 /// 32 columns in halves of 8 rows; sums are [token][half].
@@ -94,7 +94,7 @@ DotEmitter::Values DotEmitter::nibblesAvx2(Value block, Value k, Tokens tokens, 
       Value bytes = x86Weights(block, word, half * 32, 32);
       for (auto [i, token] : llvm::enumerate(tokens)) {
         Value x = activationWord(token, f.add(k, word * 4), 8);
-        Value product = intrinsic("llvm.x86.avx2.pmadd.ub.sw", f.vectorOf(i16), {bytes, x});
+        Value product = f.intrinsic("llvm.x86.avx2.pmadd.ub.sw", f.vectorOf(i16), {bytes, x});
         pairs[i] = pairs[i] ? f.add(pairs[i], product) : product;
         if (word % wordsAtOnce != wordsAtOnce - 1)
           continue;
@@ -121,12 +121,12 @@ DotEmitter::Values DotEmitter::bytesAvx2(Value block, Value k, Tokens tokens, Va
   for (int64_t word = 0; word < 8; ++word) {
     Values even, odd;
     for (int64_t half = 0; half < 2; ++half) {
-      Value w = bitcast(x86Weights(block, word, half * 32, 32), i16);
+      Value w = f.bitcast(x86Weights(block, word, half * 32, 32), i16);
       even.push_back(arith::AndIOp::create(b, location, w, splatInteger(i16, 16, 0xff)));
       odd.push_back(arith::ShRUIOp::create(b, location, w, eight));
     }
     for (auto [i, token] : llvm::enumerate(tokens)) {
-      Value x = bitcast(activationWord(token, f.add(k, word * 4), 8), i16);
+      Value x = f.bitcast(activationWord(token, f.add(k, word * 4), 8), i16);
       Value xEven = arith::ShRSIOp::create(b, location, arith::ShLIOp::create(b, location, x, eight), eight);
       Value xOdd = arith::ShRSIOp::create(b, location, x, eight);
       for (int64_t half = 0; half < 2; ++half) {

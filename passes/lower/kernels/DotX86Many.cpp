@@ -55,7 +55,7 @@ DotEmitter::Values DotEmitter::emitX86Many(Value row, int64_t numBlocks, Tokens 
           Value x = activationWord(token, f.add(k, word * 4), kFloatLanes);
           for (int64_t i = 0; i < numBlocks; ++i) {
             Value &sum = next[i * tokens.size() + t];
-            sum = intrinsic("llvm.x86.avx512.vpdpbusd.512", sumType, {sum, w[i], x});
+            sum = f.intrinsic("llvm.x86.avx512.vpdpbusd.512", sumType, {sum, w[i], x});
           }
         }
       }

@@ -3,6 +3,7 @@
 /// Building blocks of the float kernels. Step: lower. Main source: docs/architecture.md.
 #include "passes/lower/kernels/FloatBuilder.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -81,6 +82,17 @@ Value FloatBuilder::packNibbles(Value low, Value high) {
   Value first = arith::AndIOp::create(builder, location, low, integerLike(low.getType(), 15));
   Value second = arith::ShLIOp::create(builder, location, high, integerLike(high.getType(), 4));
   return arith::OrIOp::create(builder, location, first, second);
+}
+
+Value FloatBuilder::bitcast(Value vector, Type element) {
+  auto type = cast<VectorType>(vector.getType());
+  int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
+  return vector::BitCastOp::create(builder, location, vectorOf(element, bits / element.getIntOrFloatBitWidth()),
+                                   vector);
+}
+
+Value FloatBuilder::intrinsic(StringRef name, Type type, ValueRange arguments) {
+  return LLVM::CallIntrinsicOp::create(builder, location, type, builder.getStringAttr(name), arguments).getResult(0);
 }
 
 Value FloatBuilder::tree(ArrayRef<Value> rows, Join join) {

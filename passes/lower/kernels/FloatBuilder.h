@@ -121,6 +121,10 @@ public:
   mlir::Value extract(mlir::Value vector, int64_t lane) {
     return mlir::vector::ExtractOp::create(builder, location, vector, lane);
   }
+  /// The bytes of a vector as elements of another type.
+  mlir::Value bitcast(mlir::Value vector, mlir::Type element);
+  /// A call of the LLVM intrinsic `name`.
+  mlir::Value intrinsic(llvm::StringRef name, mlir::Type type, mlir::ValueRange arguments);
 
   // Lanes against each other.
   /// Sum of 16 partials by the tree 8-4-2-1.

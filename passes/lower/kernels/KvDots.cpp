@@ -4,7 +4,6 @@
 /// (rows), so two products fit in 16 bits. Step: lower. Main source: docs/architecture.md ("KV cache").
 #include "passes/lower/kernels/KvDots.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -27,19 +26,6 @@ int64_t KvDots::keyBias() const {
     return 0;
   // AVX2 multiplies |key| by the row's code with the key's sign where the key has all bits.
   return isPacked ? 8 : isa == Isa::Avx2 ? 0 : 128;
-}
-
-Value KvDots::intrinsic(StringRef name, Type type, ValueRange arguments) {
-  OpBuilder &builder = f.getBuilder();
-  return LLVM::CallIntrinsicOp::create(builder, region.getLoc(), type, builder.getStringAttr(name), arguments)
-      .getResult(0);
-}
-
-Value KvDots::bitcast(Value vector, Type element) {
-  auto type = cast<VectorType>(vector.getType());
-  int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
-  return vector::BitCastOp::create(f.getBuilder(), vector.getLoc(),
-                                   f.vectorOf(element, bits / element.getIntOrFloatBitWidth()), vector);
 }
 
 Value KvDots::shuffle(Value a, Value b, ArrayRef<int64_t> lanes) {
@@ -65,8 +51,8 @@ Value KvDots::nibbles(Value bytes, bool isHigh, bool isKey) {
   }
   // Shifts of 16 bits and a mask of bytes: x86 shifts no bytes. Then code + 8 is the nibble with its sign turned over.
   if (isHigh) {
-    Value pairs = bitcast(bytes, b.getIntegerType(16));
-    bytes = bitcast(arith::ShRUIOp::create(b, location, pairs, f.integerLike(pairs.getType(), 4)), f.i8());
+    Value pairs = f.bitcast(bytes, b.getIntegerType(16));
+    bytes = f.bitcast(arith::ShRUIOp::create(b, location, pairs, f.integerLike(pairs.getType(), 4)), f.i8());
   }
   Value low = arith::AndIOp::create(b, location, bytes, like(15));
   Value raised = arith::XOrIOp::create(b, location, low, like(8));
@@ -91,10 +77,10 @@ Value KvDots::dotNeon(Value sum, Value cache, Value word) {
       return vector::ExtractStridedSliceOp::create(b, cache.getLoc(), vector, ArrayRef<int64_t>{first},
                                                    ArrayRef<int64_t>{8}, ArrayRef<int64_t>{1});
     };
-    Value product = intrinsic("llvm.aarch64.neon.smull.v8i16", productType, {eight(cache), eight(word)});
-    halves.push_back(intrinsic("llvm.aarch64.neon.saddlp.v4i32.v8i16", sumType, {product}));
+    Value product = f.intrinsic("llvm.aarch64.neon.smull.v8i16", productType, {eight(cache), eight(word)});
+    halves.push_back(f.intrinsic("llvm.aarch64.neon.saddlp.v4i32.v8i16", sumType, {product}));
   }
-  return f.add(sum, intrinsic("llvm.aarch64.neon.addp.v4i32", sumType, halves));
+  return f.add(sum, f.intrinsic("llvm.aarch64.neon.addp.v4i32", sumType, halves));
 }
 
 Value KvDots::dot(Value sum, Value cache, Value word, bool isKey) {
@@ -103,23 +89,23 @@ Value KvDots::dot(Value sum, Value cache, Value word, bool isKey) {
   case Isa::Avx512Vnni:
   case Isa::AvxVnni: {
     StringRef name = isa == Isa::AvxVnni ? "llvm.x86.avx512.vpdpbusd.256" : "llvm.x86.avx512.vpdpbusd.512";
-    return isKey ? intrinsic(name, type, {sum, cache, word}) : intrinsic(name, type, {sum, word, cache});
+    return isKey ? f.intrinsic(name, type, {sum, cache, word}) : f.intrinsic(name, type, {sum, word, cache});
   }
   case Isa::Avx2: {
     VectorType pairs = f.vectorOf(f.getBuilder().getIntegerType(16));
     Value positive = isKey ? cache : word, other = isKey ? word : cache;
     if (isKey && !isPacked) {
       positive = math::AbsIOp::create(f.getBuilder(), cache.getLoc(), cache);
-      other = intrinsic("llvm.x86.avx2.psign.b", cache.getType(), {word, cache});
+      other = f.intrinsic("llvm.x86.avx2.psign.b", cache.getType(), {word, cache});
     }
-    Value products = intrinsic("llvm.x86.avx2.pmadd.ub.sw", pairs, {positive, other});
-    return f.add(sum, intrinsic("llvm.x86.avx2.pmadd.wd", type, {products, f.integerLike(pairs, 1)}));
+    Value products = f.intrinsic("llvm.x86.avx2.pmadd.ub.sw", pairs, {positive, other});
+    return f.add(sum, f.intrinsic("llvm.x86.avx2.pmadd.wd", type, {products, f.integerLike(pairs, 1)}));
   }
   case Isa::Neon:
     return dotNeon(sum, cache, word);
   case Isa::Dotprod:
   case Isa::I8mm:
-    return intrinsic("llvm.aarch64.neon.sdot.v4i32.v16i8", type, {sum, cache, word});
+    return f.intrinsic("llvm.aarch64.neon.sdot.v4i32.v16i8", type, {sum, cache, word});
   }
   return {};
 }
@@ -134,7 +120,7 @@ KvDots::Values KvDots::addWords(const Operands &operands, bool isKey, Value step
     Value first = f.add(f.add(operands.firstCode, f.multiply(step, kWordCodes * wordsEach)), row * operands.rowCodes);
     Value all;
     if (isArm())
-      all = bitcast(f.loadVector(operands.codes, {first}, numWords * kWordCodes), f.i32());
+      all = f.bitcast(f.loadVector(operands.codes, {first}, numWords * kWordCodes), f.i32());
     words.emplace_back();
     for (int64_t word = 0; word < numWords; ++word) {
       // A lane of a register is an operand on ARM, one in memory on x86.
@@ -142,10 +128,10 @@ KvDots::Values KvDots::addWords(const Operands &operands, bool isKey, Value step
       if (isArm()) {
         splat = shuffle(all, all, SmallVector<int64_t, 4>(4, word));
       } else {
-        Value one = bitcast(f.loadVector(operands.codes, {f.add(first, word * kWordCodes)}, kWordCodes), f.i32());
+        Value one = f.bitcast(f.loadVector(operands.codes, {f.add(first, word * kWordCodes)}, kWordCodes), f.i32());
         splat = f.splat(f.extract(one, 0), nativeLanes());
       }
-      words.back().push_back(bitcast(splat, f.i8()));
+      words.back().push_back(f.bitcast(splat, f.i8()));
     }
   }
   Values next(carried.begin(), carried.end());

@@ -53,8 +53,6 @@ private:
   /// sum + the products of one register; `word` has the row's four codes in each lane.
   mlir::Value dot(mlir::Value sum, mlir::Value cache, mlir::Value word, bool isKey);
   mlir::Value dotNeon(mlir::Value sum, mlir::Value cache, mlir::Value word);
-  mlir::Value intrinsic(llvm::StringRef name, mlir::Type type, mlir::ValueRange arguments);
-  mlir::Value bitcast(mlir::Value vector, mlir::Type element);
   mlir::Value shuffle(mlir::Value a, mlir::Value b, llvm::ArrayRef<int64_t> lanes);
   bool isArm() const { return familyOf(isa) == LayoutFamily::Arm64; }
 
