@@ -7,6 +7,7 @@
 #include "passes/lower/kernels/FloatKernels.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -119,6 +120,15 @@ Value DotEmitter::hidden(Value index) {
   Location location = weights.getLoc();
   Value integer = arith::IndexCastOp::create(b, location, b.getI64Type(), index);
   return arith::IndexCastOp::create(b, location, b.getIndexType(), hiddenInteger(integer));
+}
+
+void DotEmitter::finishBefore(ValueRange values) {
+  // A vector register of the ISA.
+  StringRef constraint = familyOf(isa) == LayoutFamily::X86 ? "x" : "w";
+  std::string constraints = llvm::join(SmallVector<StringRef>(values.size(), constraint), ",");
+  LLVM::InlineAsmOp::create(f.getBuilder(), weights.getLoc(), TypeRange{}, values, "", constraints,
+                            /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                            /*asm_dialect=*/{}, /*operand_attrs=*/{});
 }
 
 Value DotEmitter::rowBase(Value row) {

@@ -91,6 +91,9 @@ private:
   /// The same value, which the optimizer cannot see through.
   mlir::Value hidden(mlir::Value index);
   mlir::Value hiddenInteger(mlir::Value integer);
+  /// Loads behind this place are not moved before `values` are known. The scheduler knows no other limit to what it
+  /// keeps in registers. Costs no instruction.
+  void finishBefore(mlir::ValueRange values);
   mlir::Value rowBase(mlir::Value row);
   mlir::Value weightBytes(mlir::Value base, int64_t offset, int64_t width);
   /// f32 of the scales, or minima, of rows [first, +width) of a block.
@@ -108,7 +111,6 @@ private:
   // DotX86.cpp
   Values emitX86(mlir::Value row, Tokens tokens);
   void prefetchX86(mlir::Value at, int64_t bytes);
-  void fenceX86(mlir::ValueRange values);
   mlir::Value maddPairs(mlir::Value x, mlir::Value y);
   Values nibblesAvx2(mlir::Value block, mlir::Value k, Tokens tokens, mlir::ValueRange initial);
   Values bytesAvx2(mlir::Value block, mlir::Value k, Tokens tokens, mlir::ValueRange initial);
@@ -153,7 +155,6 @@ private:
   void moveOn(mlir::Value &stream, int64_t bytes);
   void prefetchAhead(mlir::Value block, int64_t bytes);
   mlir::Value opaque(mlir::Value vector);
-  void finishBefore(mlir::ValueRange values);
 
   // DotSmmla.cpp
   Values emitSmmla(mlir::Value row, Tokens tokens);

@@ -11,7 +11,6 @@
 #include "passes/lower/kernels/Dot.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -126,15 +125,6 @@ Value DotEmitter::opaque(Value vector) {
                                         /*is_align_stack=*/false, LLVM::TailCallKind::None, /*asm_dialect=*/{},
                                         /*operand_attrs=*/{});
   return copy.getResult(0);
-}
-
-/// Loads behind this place are not moved before `values` are known. The scheduler knows no other limit to what it keeps
-/// in registers. Costs no instruction.
-void DotEmitter::finishBefore(ValueRange values) {
-  std::string constraints = llvm::join(SmallVector<StringRef>(values.size(), "w"), ",");
-  LLVM::InlineAsmOp::create(f.getBuilder(), weights.getLoc(), TypeRange{}, values, "", constraints,
-                            /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
-                            /*asm_dialect=*/{}, /*operand_attrs=*/{});
 }
 
 //===-- sdot ----------------------------------------------------------------===//

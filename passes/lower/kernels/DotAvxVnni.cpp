@@ -23,7 +23,7 @@ DotEmitter::Values DotEmitter::sumsAvxVnni(Value block, Value k, Tokens tokens, 
       }
     }
     if (tokens.size() > 1)
-      fenceX86(sums);
+      finishBefore(sums);
   }
   return sums;
 }

@@ -6,7 +6,6 @@
 #include "passes/lower/kernels/Dot.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -64,15 +63,6 @@ DotEmitter::Values DotEmitter::sumsVnni(Value block, Value k, Tokens tokens, Val
   return chains[0];
 }
 
-/// Loads behind this place are not moved before `values` are known: 16 registers hold no more than one step. Costs no
-/// instruction.
-void DotEmitter::fenceX86(ValueRange values) {
-  std::string constraints = llvm::join(SmallVector<StringRef>(values.size(), "x"), ",");
-  LLVM::InlineAsmOp::create(f.getBuilder(), weights.getLoc(), TypeRange{}, values, "", constraints,
-                            /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
-                            /*asm_dialect=*/{}, /*operand_attrs=*/{});
-}
-
 Value DotEmitter::maddPairs(Value x, Value y) {
   return f.intrinsic("llvm.x86.avx2.pmadd.wd", f.vectorOf(f.i32(), 8), {x, y});
 }
@@ -104,7 +94,7 @@ DotEmitter::Values DotEmitter::nibblesAvx2(Value block, Value k, Tokens tokens, 
       }
       // Two words share the loaded bytes, those of 6 bits take more registers than one reload costs.
       if (word % 2 == 1 || encoding().bits() == 6)
-        fenceX86(pairs.front() ? pairs : sums);
+        finishBefore(pairs.front() ? pairs : sums);
     }
   }
   return sums;
@@ -134,7 +124,7 @@ DotEmitter::Values DotEmitter::bytesAvx2(Value block, Value k, Tokens tokens, Va
         sum = f.add(sum, f.add(maddPairs(even[half], xEven), maddPairs(odd[half], xOdd)));
       }
     }
-    fenceX86(sums);
+    finishBefore(sums);
   }
   return sums;
 }
