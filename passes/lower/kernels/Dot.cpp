@@ -223,6 +223,25 @@ void DotEmitter::overTokens(Value count, int64_t most, function_ref<void(Value, 
   return (rowBlocksAtOnce() > 1 ? overEvenBlocks : overBlocks)(f, count, most, widestBlock(), body);
 }
 
+void DotEmitter::overProducts(Value begin, Value end, int64_t rowsPerTile, Value count, int64_t most,
+                              function_ref<Values(Value, int64_t)> rowsOf,
+                              function_ref<void(Value, int64_t, Tokens)> body) {
+  if (!copiesRows()) {
+    const int64_t together = most > 1 && rowsPerTile % (rowBlocksAtOnce() * rowBlock()) == 0 ? rowBlocksAtOnce() : 1;
+    overRowBlocks(f, begin, end, matrix.rows, rowBlock(), together, [&](Value row, int64_t numBlocks) {
+      overTokens(count, most, [&](Value first, int64_t width) { body(row, numBlocks, rowsOf(first, width)); });
+    });
+    return;
+  }
+  // One copy of the activations serves all rows.
+  reserveCopy();
+  overBlocks(f, count, most, widestBlock(), [&](Value first, int64_t width) {
+    if (width > 1)
+      copyRows(rowsOf(first, width));
+    f.loop(begin, end, rowBlock(), [&](Value row) { body(row, 1, rowsOf(first, width)); });
+  });
+}
+
 void storeInside(FloatBuilder &f, Value vector, Value memref, Value row, Value column, int64_t columns) {
   int64_t width = cast<VectorType>(vector.getType()).getNumElements();
   int64_t rest = columns % width;

@@ -70,6 +70,13 @@ public:
   void shareCopy(const DotEmitter &other) { copy = other.copy; }
   /// Runs `body` with blocks of tokens that cover [0, count): the first and the number of them; 1 <= count <= most.
   void overTokens(mlir::Value count, int64_t most, llvm::function_ref<void(mlir::Value, int64_t)> body);
+  /// The products of rows [begin, end) with the activations of [0, count) of a list: `rowsOf` says which rows of
+  /// activations the entries [first, first + number) are, and `body` gets the first row and the number of row blocks
+  /// for `emitBlocks`, and the rows of activations. 1 <= count <= most; begin and end are ends of tiles of
+  /// `rowsPerTile` rows, or of the matrix. Copies activations where `copiesRows()`; outside of all loops.
+  void overProducts(mlir::Value begin, mlir::Value end, int64_t rowsPerTile, mlir::Value count, int64_t most,
+                    llvm::function_ref<mlir::SmallVector<mlir::Value, 8>(mlir::Value, int64_t)> rowsOf,
+                    llvm::function_ref<void(mlir::Value, int64_t, mlir::ArrayRef<mlir::Value>)> body);
   /// How many row blocks `emitBlocks` should get for products of many tokens: 1 or 2.
   int64_t rowBlocksAtOnce() const;
   /// y[row .. row + rowBlock) of each token, as one f32 vector of rowBlock lanes for each. `row` is a multiple of

@@ -45,6 +45,14 @@ llvm::Error check(const ExpertsSpec &spec, LayoutFamily family) {
 
 namespace {
 
+/// Pairs [first, first + width) of an expert.
+SmallVector<Value, 8> loadPairs(FloatBuilder &f, Value pairs, Value first, int64_t width) {
+  SmallVector<Value, 8> result;
+  for (int64_t i = 0; i < width; ++i)
+    result.push_back(f.i32ToIndex(f.load(pairs, {f.add(first, i)})));
+  return result;
+}
+
 /// One run of expertsGateUp while it is built.
 struct GateUpBuilder {
   FloatBuilder &f;
@@ -54,13 +62,6 @@ struct GateUpBuilder {
   ActivationRows h;
   /// f32 [tokens of a block][columns of a tile].
   Value scratch;
-
-  SmallVector<Value, 8> pairsOf(Value first, int64_t width) {
-    SmallVector<Value, 8> result;
-    for (int64_t i = 0; i < width; ++i)
-      result.push_back(f.i32ToIndex(f.load(pairs, {f.add(first, i)})));
-    return result;
-  }
 
   SmallVector<Value, 8> tokensOf(ArrayRef<Value> pairsOfBlock) {
     SmallVector<Value, 8> result;
@@ -72,7 +73,7 @@ struct GateUpBuilder {
   void copyRows(Value first, int64_t width) {
     if (width == 1)
       return;
-    SmallVector<Value, 8> tokens = tokensOf(pairsOf(first, width));
+    SmallVector<Value, 8> tokens = tokensOf(loadPairs(f, pairs, first, width));
     if (gate.copiesRows())
       gate.copyRows(tokens);
     if (up.copiesRows() && !isCopyShared())
@@ -104,7 +105,7 @@ struct GateUpBuilder {
   }
 
   void emitBlock(Value tile, Value first, int64_t width) {
-    SmallVector<Value, 8> pairOf = pairsOf(first, width), tokenOf = tokensOf(pairOf);
+    SmallVector<Value, 8> pairOf = loadPairs(f, pairs, first, width), tokenOf = tokensOf(pairOf);
     Value begin = f.multiply(tile, spec.columnsPerTile());
     Value end = f.minimum(f.add(begin, spec.columnsPerTile()), f.index(spec.gate.rows));
     // All rows of gate before those of up: the results of gate would take the registers that the products of up need.
@@ -190,32 +191,14 @@ func::FuncOp buildExpertsDown(KernelContext &context, ModuleOp module, StringRef
         DotEmitter dot(context.isa, f, spec.down, record, h);
         Value begin = f.multiply(indices[1], spec.rowsPerTile);
         Value end = f.minimum(f.multiply(indices[2], spec.rowsPerTile), f.index(spec.down.rows));
-        auto pairsOf = [&](Value first, int64_t width) {
-          SmallVector<Value, 8> result;
-          for (int64_t i = 0; i < width; ++i)
-            result.push_back(f.i32ToIndex(f.load(pairs, {f.add(first, i)})));
-          return result;
+        auto rowsOf = [&](Value first, int64_t width) { return loadPairs(f, pairs, first, width); };
+        auto store = [&](Value row, int64_t numBlocks, ArrayRef<Value> pairOf) {
+          for (auto [i, sum] : llvm::enumerate(dot.emitBlocks(row, numBlocks, pairOf))) {
+            Value at = f.add(row, int64_t(i / pairOf.size()) * dot.rowBlock());
+            storeInside(f, sum, y, pairOf[i % pairOf.size()], at, spec.down.rows);
+          }
         };
-        auto emitBlock = [&](Value row, int64_t numBlocks, Value first, int64_t width) {
-          SmallVector<Value, 8> pairOf = pairsOf(first, width);
-          for (auto [i, sum] : llvm::enumerate(dot.emitBlocks(row, numBlocks, pairOf)))
-            storeInside(f, sum, y, pairOf[i % width], f.add(row, (int64_t)i / width * dot.rowBlock()), spec.down.rows);
-        };
-        if (!dot.copiesRows()) {
-          const int64_t together =
-              spec.maxTokens > 1 && spec.rowsPerTile % (2 * dot.rowBlock()) == 0 ? dot.rowBlocksAtOnce() : 1;
-          overRowBlocks(f, begin, end, spec.down.rows, dot.rowBlock(), together, [&](Value row, int64_t numBlocks) {
-            dot.overTokens(indices[0], spec.maxTokens,
-                           [&](Value first, int64_t width) { emitBlock(row, numBlocks, first, width); });
-          });
-          return;
-        }
-        dot.reserveCopy();
-        overBlocks(f, indices[0], spec.maxTokens, dot.widestBlock(), [&](Value first, int64_t width) {
-          if (width > 1)
-            dot.copyRows(pairsOf(first, width));
-          f.loop(begin, end, dot.rowBlock(), [&](Value row) { emitBlock(row, 1, first, width); });
-        });
+        dot.overProducts(begin, end, spec.rowsPerTile, indices[0], spec.maxTokens, rowsOf, store);
       });
 }
 

@@ -59,10 +59,11 @@ func::FuncOp buildLinear(KernelContext &context, ModuleOp module, StringRef name
         // Work in rows: the last tile ends with the matrix.
         Value begin = f.multiply(tileBegin, spec.rowsPerTile);
         Value end = f.minimum(f.multiply(tileEnd, spec.rowsPerTile), f.index(spec.matrix.rows));
-        auto emitBlock = [&](Value row, int64_t numBlocks, Value first, int64_t width) {
-          SmallVector<Value, 8> tokens = DotEmitter::indices(f, first, width);
+        auto rowsOf = [&](Value first, int64_t width) { return DotEmitter::indices(f, first, width); };
+        auto store = [&](Value row, int64_t numBlocks, ArrayRef<Value> tokens) {
           for (auto [i, sum] : llvm::enumerate(dot.emitBlocks(row, numBlocks, tokens))) {
-            Value token = tokens[i % width], at = f.add(row, (int64_t)i / width * dot.rowBlock()), result = sum;
+            Value token = tokens[i % tokens.size()], result = sum;
+            Value at = f.add(row, int64_t(i / tokens.size()) * dot.rowBlock());
             if (bias)
               result = f.addf(result, loadInside(f, bias, {}, at, spec.matrix.rows, dot.rowBlock()));
             if (spec.hasResidual)
@@ -70,22 +71,7 @@ func::FuncOp buildLinear(KernelContext &context, ModuleOp module, StringRef name
             storeInside(f, result, out, token, at, spec.matrix.rows);
           }
         };
-        if (!dot.copiesRows()) {
-          const int64_t together =
-              spec.maxTokens > 1 && spec.rowsPerTile % (2 * dot.rowBlock()) == 0 ? dot.rowBlocksAtOnce() : 1;
-          overRowBlocks(f, begin, end, spec.matrix.rows, dot.rowBlock(), together, [&](Value row, int64_t numBlocks) {
-            dot.overTokens(n, spec.maxTokens,
-                           [&](Value first, int64_t width) { emitBlock(row, numBlocks, first, width); });
-          });
-          return;
-        }
-        // One copy of the activations serves all rows.
-        dot.reserveCopy();
-        overBlocks(f, n, spec.maxTokens, dot.widestBlock(), [&](Value first, int64_t width) {
-          if (width > 1)
-            dot.copyRows(DotEmitter::indices(f, first, width));
-          f.loop(begin, end, dot.rowBlock(), [&](Value row) { emitBlock(row, 1, first, width); });
-        });
+        dot.overProducts(begin, end, spec.rowsPerTile, n, spec.maxTokens, rowsOf, store);
       });
 }
 
