@@ -46,6 +46,22 @@ public:
   virtual void emitQueries(mlir::Value token, mlir::Value row, mlir::Value firstHead) = 0;
   /// Adds the positions of a block to the rows of a token.
   virtual void emitBlock(const BlockView &view) = 0;
+
+protected:
+  using Values = FloatBuilder::Values;
+  static constexpr int64_t kPositions = kKvBlockPositions, kBlockVectors = kPositions / kFloatLanes;
+
+  AttentionBlocks(FloatBuilder &f, const AttentionSpec &spec, mlir::Value q, mlir::Value region,
+                  const AttentionRows &rows)
+      : f(f), spec(spec), kv(spec.kv), rows(rows), q(q), region(region) {}
+
+  void overRows(llvm::function_ref<void(mlir::Value)> body) { f.loop(f.index(0), f.index(rows.numHeads), 1, body); }
+
+  FloatBuilder &f;
+  const AttentionSpec &spec;
+  const KvLayout &kv;
+  const AttentionRows &rows;
+  mlir::Value q, region;
 };
 
 /// Where the columns of a value are in a row of sums: a run of `width` columns at `column` is at `lane`.

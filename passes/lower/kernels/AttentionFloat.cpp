@@ -12,23 +12,19 @@ namespace moec {
 
 namespace {
 
-constexpr int64_t kPositions = kKvBlockPositions, kBlockVectors = kPositions / kFloatLanes;
-
 class FloatBlocks final : public AttentionBlocks {
 public:
   FloatBlocks(FloatBuilder &f, const AttentionSpec &spec, Isa isa, Value q, Value region, const AttentionRows &rows)
-      : f(f), spec(spec), kv(spec.kv), rows(rows),
+      : AttentionBlocks(f, spec, q, region, rows),
         // 8 of the 32 registers of 128 bits on ARM leave room for the conversion of halves.
-        stripVectors(familyOf(isa) == LayoutFamily::Arm64 ? 2 : 4), q(q), region(region),
-        weights(f.scratch(kPositions, f.f32())) {}
+        stripVectors(familyOf(isa) == LayoutFamily::Arm64 ? 2 : 4), weights(f.scratch(kPositions, f.f32())) {}
 
   void emitQueries(Value, Value, Value) override {}
   void emitBlock(const BlockView &view) override {
-    f.loop(f.index(0), f.index(rows.numHeads), 1, [&](Value number) { emitRow(view, number); });
+    overRows([&](Value number) { emitRow(view, number); });
   }
 
 private:
-  using Values = FloatBuilder::Values;
   using Range = FloatBuilder::Range;
 
   Value load(Value offset, int64_t width) {
@@ -44,13 +40,8 @@ private:
   void emitStrip(const BlockView &view, Value values, Value row, Value correction, Value column, int64_t numVectors,
                  int64_t lastWidth);
 
-  FloatBuilder &f;
-  const AttentionSpec &spec;
-  const KvLayout &kv;
-  const AttentionRows &rows;
   /// Vectors of sums that stay in registers in an inner loop. No result depends on it.
   int64_t stripVectors;
-  Value q, region;
   Value weights; // f32 [64]: p
 };
 

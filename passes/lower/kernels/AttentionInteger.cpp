@@ -13,13 +13,11 @@ namespace moec {
 
 namespace {
 
-constexpr int64_t kPositions = kKvBlockPositions, kBlockVectors = kPositions / kFloatLanes;
-
 class IntegerBlocks final : public AttentionBlocks {
 public:
   IntegerBlocks(FloatBuilder &f, const AttentionSpec &spec, Isa isa, Value q, Value region, const AttentionRows &rows,
                 int64_t numRows)
-      : f(f), spec(spec), kv(spec.kv), rows(rows), dots(f, isa, region, kv.isPacked()), q(q), region(region),
+      : AttentionBlocks(f, spec, q, region, rows), dots(f, isa, region, kv.isPacked()),
         query(kv.isPacked() ? f.scratch(kv.keyDim, f.f32()) : Value()), codes(f.scratch(numRows * kv.keyDim, f.i8())),
         factors(f.scratch(numRows, f.f32())), starts(dots.keyBias() ? f.scratch(numRows, f.i32()) : Value()),
         weights(f.scratch(rows.rowsEach * kPositions, f.f32())),
@@ -33,11 +31,8 @@ public:
   void emitBlock(const BlockView &view) override;
 
 private:
-  using Values = FloatBuilder::Values;
-
   /// Strips of at most rowsAtOnce() rows of a token: first row and number.
   void overRowStrips(function_ref<void(Value, int64_t)> body);
-  void overRows(function_ref<void(Value)> body) { f.loop(f.index(0), f.index(rows.numHeads), 1, body); }
   /// 16 lanes of each row at `memref` go through `tree`, to a lane for each row.
   Value overLanes(Value memref, function_ref<Value(ArrayRef<Value>)> tree);
   Value loadRows(Value memref, Value row) { return f.loadVector(memref, {row}, rows.rowsEach); }
@@ -64,12 +59,7 @@ private:
   void emitValues(const BlockView &view, Value cache, Value ahead, Value lane, int64_t numVectors, Value row,
                   int64_t numRows);
 
-  FloatBuilder &f;
-  const AttentionSpec &spec;
-  const KvLayout &kv;
-  const AttentionRows &rows;
   KvDots dots;
-  Value q, region;
   Value query;        // f32 [keyDim]: the transformed query (i4)
   Value codes;        // i8 [rows * keyDim]: queries
   Value factors;      // f32 [rows]: scale of a query * scale of the scores
