@@ -100,13 +100,14 @@ struct Sight {
   }
 };
 
-/// L and O of the spans before and one more of `width` lanes: factors of both.
+/// Factors of L and O of the spans before and of one more span.
 struct MergeFactors {
-  Value largest, before, now;
-  MergeFactors(FloatBuilder &f, Value all, Value one) {
+  Value before, now;
+  /// From the largest scores of both; `largest` becomes that of all.
+  static MergeFactors of(FloatBuilder &f, Value all, Value one, Value &largest) {
     largest = f.maxIgnoringNan(one, all);
-    before = f.exp(f.subf(all, largest));
-    now = f.exp(f.subf(one, largest));
+    Value before = f.exp(f.subf(all, largest));
+    return {before, f.exp(f.subf(one, largest))};
   }
   Value operator()(FloatBuilder &f, Value all, Value one) const { return f.fma(one, now, f.mulf(all, before)); }
 };
@@ -204,17 +205,16 @@ struct AttentionEmitter {
   void mergeToken(Value token) {
     Value row = f.multiply(token, rows.rowsEach);
     auto load = [&](Value memref) { return f.loadVector(memref, {row}, rows.rowsEach); };
-    MergeFactors factors(f, load(merged.largest), load(rows.largest));
+    Value largest;
+    MergeFactors factors = MergeFactors::of(f, load(merged.largest), load(rows.largest), largest);
     f.storeVector(factors(f, load(merged.total), load(rows.total)), merged.total, {row});
-    f.storeVector(factors.largest, merged.largest, {row});
+    f.storeVector(largest, merged.largest, {row});
     // The rows' factors are read one by one below.
     f.storeVector(factors.before, rows.largest, {row});
     f.storeVector(factors.now, rows.total, {row});
     overHeads([&](Value head) {
       Value own = f.add(row, head), place = f.multiply(own, rows.stride);
-      MergeFactors each = factors;
-      each.before = f.splat(f.load(rows.largest, {own}));
-      each.now = f.splat(f.load(rows.total, {own}));
+      MergeFactors each{f.splat(f.load(rows.largest, {own})), f.splat(f.load(rows.total, {own}))};
       overLanes([&](Value lane) {
         Value at = f.add(place, lane);
         f.storeVector(each(f, f.loadVector(merged.sums, {at}), f.loadVector(rows.sums, {at})), merged.sums, {at});
@@ -370,19 +370,21 @@ func::FuncOp buildMergeSpans(KernelContext &context, ModuleOp module, StringRef 
     // As AttentionEmitter merges spans, so that the bits are those of a context that is not split; in place of slot 0.
     auto merge = [&](Value slot, bool isFirst) {
       f.overVectors(spec.heads, [&](Value head, int64_t width) {
-        MergeFactors factors(f, f.loadVector(largest, {head}, width), f.loadVector(stats, {slot, zero, head}, width));
+        Value most;
+        MergeFactors factors = MergeFactors::of(f, f.loadVector(largest, {head}, width),
+                                                f.loadVector(stats, {slot, zero, head}, width), most);
         Value both = factors(f, f.loadVector(total, {head}, width), f.loadVector(stats, {slot, one, head}, width));
         f.storeVector(both, total, {head});
-        f.storeVector(factors.largest, largest, {head});
+        f.storeVector(most, largest, {head});
         f.storeVector(factors.before, before, {head});
         f.storeVector(factors.now, now, {head});
       });
       f.loop(zero, f.index(spec.heads), 1, [&](Value head) {
-        Value old = f.splat(f.load(before, {head})), fresh = f.splat(f.load(now, {head}));
+        MergeFactors each{f.splat(f.load(before, {head})), f.splat(f.load(now, {head}))};
         f.loop(zero, f.index(stride), kFloatLanes, [&](Value lane) {
           Value all = isFirst ? f.zeroVector() : f.loadVector(sums, {zero, head, lane});
           Value span = f.loadVector(sums, {slot, head, lane});
-          f.storeVector(f.fma(span, fresh, f.mulf(all, old)), sums, {zero, head, lane});
+          f.storeVector(each(f, all, span), sums, {zero, head, lane});
         });
       });
     };
