@@ -155,9 +155,8 @@ LogicalResult ParallelOp::verify() {
 }
 
 /// Whether a launch has tiles for each expert.
-static bool isPerExpert(Operation &op) {
-  auto launch = dyn_cast<LaunchOp>(op);
-  auto tiles = launch && !launch.getTiles().empty() ? dyn_cast<TilesAttr>(launch.getTiles()[0]) : TilesAttr();
+bool LaunchOp::isPerExpert() {
+  auto tiles = getTiles().empty() ? TilesAttr() : dyn_cast<TilesAttr>(getTiles()[0]);
   return tiles && tiles.getPer() == Per::expert;
 }
 
@@ -176,9 +175,10 @@ LogicalResult ExpertsOp::verify() {
     if (!isKind && !isa<LaunchOp, ParallelOp>(op))
       return emitOpError("expects rt.compute of kinds gate_up and down, rt.parallel, or rt.launch, but got ")
              << op.getName();
-    if (isKind || isPerExpert(op)) {
+    auto launch = dyn_cast<LaunchOp>(op);
+    if (isKind || (launch && launch.isPerExpert())) {
       bool isLate = numPhases == 2 || (numPhases == 1 && isKind && compute.getKind() == Kind::gate_up);
-      if (isLate || (isa<LaunchOp>(op) && cast<LaunchOp>(op).getKernels().size() != 1))
+      if (isLate || (launch && launch.getKernels().size() != 1))
         return op.emitOpError("expects to be one of at most two steps for each expert, gate_up and then down");
       numPhases = isKind && compute.getKind() == Kind::down ? 2 : numPhases + 1;
       continue;

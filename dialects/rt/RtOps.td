@@ -242,6 +242,10 @@ def Rt_LaunchOp : Rt_Op<"launch"> {
   }];
   let arguments = (ins SymbolRefArrayAttr:$kernels, ArrayAttr:$tiles, DenseI64ArrayAttr:$segments, Variadic<Rt_View>:$args);
   let assemblyFormat = "$kernels `tiles` $tiles `segments` $segments `args` `(` $args `:` type($args) `)` attr-dict";
+  let extraClassDeclaration = [{
+    /// Whether the first kernel has tiles for each expert: then the launch is one of a chain of experts.
+    bool isPerExpert();
+  }];
 }
 
 #endif

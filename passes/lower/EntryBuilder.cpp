@@ -30,7 +30,7 @@ private:
   Value countTiles(LaunchOp launch);
   /// Fills phase `phase` of chain `chain` with a launch whose arguments begin at `first`.
   void storePhase(int64_t chain, int64_t phase, LaunchOp launch, int64_t first);
-  void storeGroups(int64_t chain, Value numGroups);
+  void storeInChain(int64_t chain, int64_t field, Value value);
   LogicalResult emitExperts(ExpertsOp experts);
   /// Calls entry `offset` of the runtime's table; the result is an i32.
   Value call(int64_t offset, ArrayRef<Value> arguments);
@@ -48,7 +48,10 @@ private:
   llvm::DenseMap<Value, Value> addressOf;
 };
 
-bool isPerExpert(LaunchOp launch) { return cast<TilesAttr>(launch.getTiles()[0]).getPer() == Per::expert; }
+/// Offset in a chain of `field` of one of its phases.
+int64_t fieldOfPhase(int64_t phase, int64_t field) {
+  return offsetof(moert_chain, phases) + phase * sizeof(moert_phase) + field;
+}
 
 } // namespace
 
@@ -120,20 +123,16 @@ void EntryBuilder::emitLaunch(LaunchOp launch) {
 }
 
 void EntryBuilder::storePhase(int64_t chain, int64_t phase, LaunchOp launch, int64_t first) {
-  int64_t place = chain * sizeof(moert_chain) + offsetof(moert_chain, phases) + phase * sizeof(moert_phase);
-  auto store = [&](Value value, int64_t field) {
-    LLVM::StoreOp::create(builder, loc, value, address.at(chains, place + field));
-  };
-  bool inExperts = isPerExpert(launch);
+  auto store = [&](Value value, int64_t field) { storeInChain(chain, fieldOfPhase(phase, field), value); };
+  bool inExperts = launch.isPerExpert();
   StringRef name = thunks.thunkFor(launch, inExperts).getName();
   store(LLVM::AddressOfOp::create(builder, loc, address.pointer(), name), offsetof(moert_phase, kernel));
   store(storeArguments(launch, first), offsetof(moert_phase, args));
   store(countTiles(launch), offsetof(moert_phase, num_tiles));
 }
 
-void EntryBuilder::storeGroups(int64_t chain, Value numGroups) {
-  LLVM::StoreOp::create(builder, loc, numGroups,
-                        address.at(chains, chain * sizeof(moert_chain) + offsetof(moert_chain, num_groups)));
+void EntryBuilder::storeInChain(int64_t chain, int64_t field, Value value) {
+  LLVM::StoreOp::create(builder, loc, value, address.at(chains, chain * sizeof(moert_chain) + field));
 }
 
 LogicalResult EntryBuilder::emitExperts(ExpertsOp experts) {
@@ -144,16 +143,15 @@ LogicalResult EntryBuilder::emitExperts(ExpertsOp experts) {
     auto launch = dyn_cast<LaunchOp>(op);
     if (!launch)
       return op.emitOpError("expects a launch; run moe-generate-kernels first");
-    storePhase(isPerExpert(launch) ? 0 : 1, isPerExpert(launch) ? numPhases++ : 0, launch, numArguments);
+    storePhase(launch.isPerExpert() ? 0 : 1, launch.isPerExpert() ? numPhases++ : 0, launch, numArguments);
     numArguments += launch.getArgs().size();
-    hasBeside |= !isPerExpert(launch);
+    hasBeside |= !launch.isPerExpert();
   }
-  auto noPhase = address.constant(0);
+  auto noTiles = address.constant(0);
   auto clear = [&](int64_t chain, int64_t phase) {
-    LLVM::StoreOp::create(builder, loc, noPhase,
-                          address.at(chains, chain * sizeof(moert_chain) + offsetof(moert_chain, phases) +
-                                                 phase * sizeof(moert_phase) + offsetof(moert_phase, num_tiles)));
+    storeInChain(chain, fieldOfPhase(phase, offsetof(moert_phase, num_tiles)), noTiles);
   };
+  auto storeGroups = [&](int64_t chain, Value count) { storeInChain(chain, offsetof(moert_chain, num_groups), count); };
   for (; numPhases < 2; ++numPhases)
     clear(0, numPhases);
   clear(1, 1);
