@@ -16,10 +16,13 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A `.so` and a runtime archive of different versions are refused at link time.
-#define MOERT_GENERATED_ABI_VERSION 4u
+#define MOERT_GENERATED_ABI_VERSION 5u
 
 /// Logits of which the head leaves the largest, so that a sampler need not look at all of them.
 #define MOERT_LOGIT_TILE 1024u
+
+/// Answer of next_wave: no expert is there yet, but some will come. What runs beside the experts may begin.
+#define MOERT_WAVE_MORE 0x40000000
 
 /// CPU features that generated code may need (bits of `moert_model_descriptor::features_required`).
 enum {
@@ -94,7 +97,8 @@ typedef struct moert_calls {
   /// from `experts_used` on hold -1 and are skipped.
   int32_t (*begin_experts)(moert_context *context, int32_t layer, const int32_t *ids, int32_t top_k);
   /// 32: blocks until at least one not yet computed expert is resident and describes those in context->wave.
-  /// Returns their number, 0 when all are done (pins of the last wave are dropped), or a negative status.
+  /// Returns their number, 0 when all are done (pins of the last wave are dropped), or a negative status. The first
+  /// answer may be MOERT_WAVE_MORE, without waiting: context->wave is then empty.
   int32_t (*next_wave)(moert_context *context, int32_t layer);
   /// 40: called between layers; a non-zero answer cancels.
   int32_t (*poll)(moert_context *context, int32_t layer);
@@ -103,6 +107,8 @@ typedef struct moert_calls {
   /// 56: runs all tiles of the chains as one task region (that is one join, and one more whenever a thread has to wait
   /// for a group).
   int32_t (*launch_chains)(moert_context *context, const moert_chain *chains, int32_t num_chains);
+  /// 64: 1 if it may pay to predict the experts of `layer` now, so that `prefetch` is worth its price; 0 if not.
+  int32_t (*wants_prediction)(moert_context *context, int32_t layer);
 } moert_calls;
 
 /// An entry function: returns 0 or a negative status.
@@ -179,14 +185,18 @@ typedef struct moert_model_descriptor {
   /* arena: float32 [head_rows, tiles of MOERT_LOGIT_TILE logits], written by head: the largest of each tile, minus
      infinity where all are NaN; 0 = none */
   uint64_t maxima_offset;
+  uint64_t token_resident_bytes;    /* resident weights that each decoded token reads */
+  uint64_t expert_bytes;            /* of the largest expert, without padding */
+  uint64_t memory_bytes_per_second; /* of the target; 0 = unknown */
+  uint64_t flash_bytes_per_second;
 } moert_model_descriptor;
 
 #ifdef __cplusplus
 }
 static_assert(sizeof(void *) == 8, "64-bit targets only");
-static_assert(sizeof(moert_wave) == 32 && sizeof(moert_context) == 128 && sizeof(moert_calls) == 64);
+static_assert(sizeof(moert_wave) == 32 && sizeof(moert_context) == 128 && sizeof(moert_calls) == 72);
 static_assert(sizeof(moert_phase) == 24 && sizeof(moert_chain) == 56);
 static_assert(sizeof(moert_plan_table) == 64 && sizeof(moert_streamed_table) == 16);
-static_assert(sizeof(moert_model_descriptor) == 288);
+static_assert(sizeof(moert_model_descriptor) == 320);
 #endif
 #endif

@@ -16,7 +16,7 @@ extern "C" {
 /// Structures that the caller fills start with struct_bytes: a library takes shorter ones (the missing fields are 0,
 /// their default) and longer ones if what it does not know is 0. Structures that the library fills, and what a function
 /// takes, change only with this number.
-#define MOERT_API_VERSION 3u
+#define MOERT_API_VERSION 4u
 
 typedef enum moert_status {
   MOERT_STATUS_OK = 0,
@@ -57,6 +57,39 @@ typedef enum moert_on_full {
   MOERT_ON_FULL_SLIDE = 1
 } moert_on_full;
 
+/// Which expert makes room for another.
+typedef enum moert_eviction {
+  MOERT_EVICTION_DEFAULT = 0,
+  MOERT_EVICTION_LRU = 1,              /* least recently used */
+  MOERT_EVICTION_LFU = 2,              /* least frequently used */
+  MOERT_EVICTION_FREQUENCY_RECENCY = 3 /* frequency that fades with the age of a use (docs/paging.md) */
+} moert_eviction;
+
+/// Whether the experts of the next layer are predicted and read ahead.
+typedef enum moert_prediction {
+  MOERT_PREDICTION_AUTO = 0, /* where it was seen to pay */
+  MOERT_PREDICTION_OFF = 1,
+  MOERT_PREDICTION_ALWAYS = 2
+} moert_prediction;
+
+/// What a layer's router chose in one call, and what that cost.
+typedef struct moert_routing {
+  uint32_t layer;
+  uint32_t num_tokens;
+  uint64_t position;  /* of the first token */
+  const int32_t *ids; /* [num_tokens, top_k], best first; -1 = not used (moert_open_options::experts_used) */
+  uint32_t top_k;
+  uint32_t num_distinct; /* experts */
+  uint32_t num_missed;   /* of those, not in memory when the router had spoken */
+  uint32_t reserved;
+  uint64_t bytes_read; /* of the missed ones */
+  uint64_t begin_ns;   /* the router had spoken; monotonic clock */
+  uint64_t end_ns;     /* all experts were computed */
+} moert_routing;
+/// Called on the thread of the call, once for each layer with experts; valid during the call only. Must be quick and
+/// must not use the session.
+typedef void (*moert_routing_callback)(void *user, const moert_routing *routing);
+
 /// Zero-initialize, set struct_bytes, then what you need.
 typedef struct moert_open_options {
   uint32_t struct_bytes;
@@ -82,7 +115,13 @@ typedef struct moert_open_options {
   uint32_t keep;        /* MOERT_ON_FULL_SLIDE: first tokens that stay; 0 = 4; UINT32_MAX = none */
   uint32_t state_checkpoints; /* models with recurrent state: copies of it that a session keeps, from which a rewind or
                                  a call after a failure goes on (docs/c-api.md); up to 64; 0 = 2; UINT32_MAX = none */
+  uint32_t eviction;          /* moert_eviction */
+  uint32_t prediction;        /* moert_prediction */
+  uint32_t buffered_reads;    /* 1: read experts through the page cache even where direct reads work */
+  uint32_t read_delay_us;     /* for experiments: each read of an expert takes at least this much longer */
   uint32_t reserved;          /* 0 */
+  moert_routing_callback on_routing; /* NULL = none */
+  void *routing_user;
 } moert_open_options;
 
 /// Bytes by class, for the options given. `plan_bytes` is the most that this library adds to the process.
@@ -99,9 +138,13 @@ typedef struct moert_plan_info {
   uint64_t num_slots;   /* page slots under that budget */
   uint64_t num_experts; /* expert records of the model */
   uint64_t min_slots;
-  uint64_t code_bytes;       /* mapped bytes of the .so */
-  uint64_t overhead_bytes;   /* thread stacks, directory, tables, reader buffers, session bookkeeping */
-  uint64_t checkpoint_bytes; /* of state_bytes, what checkpoints take at most */
+  uint64_t code_bytes;         /* mapped bytes of the .so */
+  uint64_t overhead_bytes;     /* thread stacks, directory, tables, reader buffers, session bookkeeping */
+  uint64_t checkpoint_bytes;   /* of state_bytes, what checkpoints take at most */
+  double hit_rate;             /* expected share of expert uses that find the expert in memory, for even routing */
+  double tokens_per_second;    /* expected of decoding, from the bandwidths of the target; 0 = unknown */
+  uint64_t token_memory_bytes; /* expected bytes that a decoded token reads from memory */
+  uint64_t token_flash_bytes;  /* and from the pack */
 } moert_plan_info;
 
 typedef struct moert_statistics {
@@ -127,6 +170,17 @@ typedef struct moert_statistics {
   uint32_t pinned_cpus;        /* number of CPUs in moert_open_options::cpus; 0 = not pinned */
   uint32_t reserved;
   uint64_t tokens_replayed; /* computed again from what a session holds: by slides, after rewinds and failures */
+  uint64_t prefetch_issued; /* experts whose reading ahead began */
+  uint64_t prefetch_useful; /* of those, in memory when they were needed */
+  uint64_t prefetch_late;   /* of those, still being read when they were needed: counted as misses */
+  uint64_t prefetch_cancelled;
+  uint64_t prefetch_bytes_read;
+  uint64_t predicted;       /* experts predicted for layers that were then routed */
+  uint64_t predicted_right; /* of those, needed */
+  float slow_flash;         /* shares of the time of all calls lost to a cause (docs/debugging.md) */
+  float slow_swap;
+  float slow_throttled;
+  float slow_oversubscribed;
 } moert_statistics;
 
 /// What makes results differ from those of the compiled model.

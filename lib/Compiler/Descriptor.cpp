@@ -167,7 +167,9 @@ OwningOpRef<ModuleOp> buildDescriptorModule(MLIRContext &context, const Descript
     fields.pointer(report);
     for (uint32_t value : {d.window, d.sinks})
       fields.integer(32, value);
-    fields.integer(64, d.maxima_offset);
+    for (uint64_t value :
+         {d.maxima_offset, d.token_resident_bytes, d.expert_bytes, d.memory_bytes_per_second, d.flash_bytes_per_second})
+      fields.integer(64, value);
   };
   Block scratch;
   OpBuilder scratchBuilder(&context);

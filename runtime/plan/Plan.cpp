@@ -165,6 +165,12 @@ moert_status resolveOptions(const moert_model_descriptor &d, const moert_open_op
   if (copy.state_checkpoints > kMaxCheckpoints && copy.state_checkpoints != UINT32_MAX)
     return outOfRange(error, "state_checkpoints", copy.state_checkpoints, "0 (default), UINT32_MAX (none) or 1 to",
                       kMaxCheckpoints);
+  if (copy.eviction > MOERT_EVICTION_FREQUENCY_RECENCY)
+    return outOfRange(error, "eviction", copy.eviction, "0 (default) to", MOERT_EVICTION_FREQUENCY_RECENCY);
+  if (copy.prediction > MOERT_PREDICTION_ALWAYS)
+    return outOfRange(error, "prediction", copy.prediction, "0 (automatic) to", MOERT_PREDICTION_ALWAYS);
+  if (copy.buffered_reads > 1)
+    return outOfRange(error, "buffered_reads", copy.buffered_reads, "0 or", 1);
   uint32_t checkpoints = copy.state_checkpoints == UINT32_MAX ? 0
                          : copy.state_checkpoints             ? copy.state_checkpoints
                                                               : kDefaultCheckpoints;

@@ -86,7 +86,17 @@ static int32_t poll(moert_context *context, int32_t layer) {
 /// A hint, and without a predictor behind it there is nothing to gain: reads happen on demand.
 static int32_t prefetch(moert_context *, int32_t, const int32_t *, int32_t) { return 0; }
 
-const moert_calls kCalls = {
-    MOERT_GENERATED_ABI_VERSION, 0, launchKernel, readRows, beginExperts, nextWave, poll, prefetch, launchChains};
+static int32_t wantsPrediction(moert_context *, int32_t) { return 0; }
+
+const moert_calls kCalls = {MOERT_GENERATED_ABI_VERSION,
+                            0,
+                            launchKernel,
+                            readRows,
+                            beginExperts,
+                            nextWave,
+                            poll,
+                            prefetch,
+                            launchChains,
+                            wantsPrediction};
 
 } // namespace moert
