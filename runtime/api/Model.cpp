@@ -46,14 +46,16 @@ static moert_status createModel(const moert_model_descriptor &d, const Settings 
                                 const Hooks &hooks, moert_model *&model, moert_error *error) {
   Ledger ledger = {};
   ledger.initialize(plan.info.budget_bytes);
-  ledger.failAfter(hooks.failRequest);
+  ledger.obey(hooks);
   if (settings.locksMemory)
     ledger.lockRegions();
   Region book;
   char text[kSizeTextBytes];
-  if (!ledger.take(plan.info.code_bytes) || !book.create(ledger, plan.modelBookBytes, Populate::Now))
+  if (!ledger.take(plan.info.code_bytes) || !book.create(ledger, plan.modelBookBytes, Populate::Now)) {
+    ledger.close();
     return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the model's tables (%s)",
                 sizeText(plan.modelBookBytes, text));
+  }
   Carver carver = {book.data, 0};
   ModelStorage storage;
   // A region is zero-filled, and zero is the initial state of everything in the model.
@@ -134,6 +136,7 @@ void closeModel(moert_model *model) {
   Ledger ledger = model->ledger;
   Region book = model->book;
   book.destroy(ledger);
+  ledger.close();
 }
 
 } // namespace moert

@@ -27,11 +27,36 @@ bool Ledger::take(uint64_t sizeBytes) {
   return true;
 }
 
+void Ledger::obey(const Hooks &hooks) {
+  failAfter(hooks.failRequest);
+  allowsRequest = hooks.allows;
+  onClosed = hooks.closed;
+  hooksUser = hooks.user;
+}
+
+void Ledger::close() const {
+  if (onClosed)
+    onClosed(hooksUser, usedBytes());
+}
+
+static void *reserve(const Ledger &ledger, uint64_t headBytes, uint64_t sizeBytes) {
+  return ledger.allows(SystemRequest::Reserve) ? reserveRange(headBytes, sizeBytes) : nullptr;
+}
+
+static bool commitMore(const Ledger &ledger, void *address, uint64_t sizeBytes) {
+  return ledger.allows(SystemRequest::Commit) && commitRange(address, sizeBytes);
+}
+
+static void release(const Ledger &ledger, void *address, uint64_t sizeBytes) {
+  ledger.allows(SystemRequest::Release);
+  releaseRange(address, sizeBytes);
+}
+
 void Region::lockMore(Ledger &ledger, uint64_t begin, uint64_t bytes) {
   if (!locks || !bytes)
     return;
   ledger.wantedLock.fetchAdd(bytes);
-  if (!lockRange(data + begin, bytes))
+  if (!ledger.allows(SystemRequest::Lock) || !lockRange(data + begin, bytes))
     return;
   ledger.locked.fetchAdd(bytes);
   lockedBytes += bytes;
@@ -57,9 +82,9 @@ bool Region::create(Ledger &ledger, uint64_t bytes, Populate populate) {
     return false;
   // The guards keep neighbouring mappings from being merged with ours (a huge page would then cover both), and turn an
   // overrun into a fault. They take address space only.
-  auto *range = static_cast<uint8_t *>(reserveRange(kPageBytes, rounded + 2 * kPageBytes));
-  if (range && now && !commitRange(range + kPageBytes, rounded)) {
-    releaseRange(range, rounded + 2 * kPageBytes);
+  auto *range = static_cast<uint8_t *>(reserve(ledger, kPageBytes, rounded + 2 * kPageBytes));
+  if (range && now && !commitMore(ledger, range + kPageBytes, rounded)) {
+    release(ledger, range, rounded + 2 * kPageBytes);
     range = nullptr;
   }
   if (!range) {
@@ -90,7 +115,7 @@ bool Region::commit(Ledger &ledger, uint64_t bytes) {
   uint64_t more = wanted - committedBytes;
   if (!ledger.take(more))
     return false;
-  if (!commitRange(data + committedBytes, more)) {
+  if (!commitMore(ledger, data + committedBytes, more)) {
     ledger.give(more);
     return false;
   }
@@ -102,7 +127,7 @@ bool Region::commit(Ledger &ledger, uint64_t bytes) {
 
 bool Region::decommitAll(Ledger &ledger) {
   unlockAll(ledger); // the kernel does not take locked pages back
-  if (committedBytes && !decommitRange(data, committedBytes)) {
+  if (committedBytes && (!ledger.allows(SystemRequest::Decommit) || !decommitRange(data, committedBytes))) {
     lockMore(ledger, 0, committedBytes);
     return false;
   }
@@ -114,9 +139,15 @@ bool Region::decommitAll(Ledger &ledger) {
 void Region::destroy(Ledger &ledger) {
   unlockAll(ledger);
   if (data)
-    releaseRange(data - kPageBytes, sizeBytes + 2 * kPageBytes);
+    release(ledger, data - kPageBytes, sizeBytes + 2 * kPageBytes);
   ledger.give(committedBytes);
   *this = {};
+}
+
+int startThread(const Ledger &ledger, Thread &thread, const Region &stack, ThreadMain main, void *argument) {
+  if (!ledger.allows(SystemRequest::Thread))
+    return kErrnoAgain;
+  return startThread(thread, stack.data, stack.sizeBytes, main, argument);
 }
 
 } // namespace moert

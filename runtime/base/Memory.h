@@ -5,6 +5,7 @@
 #define RUNTIME_BASE_MEMORY_H
 
 #include "runtime/base/Atomic.h"
+#include "runtime/base/Hooks.h"
 #include "runtime/base/Platform.h"
 
 namespace moert {
@@ -28,8 +29,16 @@ public:
   void failAfter(uint64_t countdown) { failCountdown.store(countdown); }
   /// Requests so far.
   uint64_t numRequests() const { return requests.load(); }
+  /// Tests only: `failRequest`, `allows` and `closed` of the hooks.
+  void obey(const Hooks &hooks);
+  bool allows(SystemRequest request) const { return !allowsRequest || allowsRequest(hooksUser, request); }
+  /// The last user of this ledger is gone.
+  void close() const;
 
 private:
+  bool (*allowsRequest)(void *user, SystemRequest request);
+  void (*onClosed)(void *user, uint64_t ledgerBytes);
+  void *hooksUser;
   Atomic<uint64_t> limit, used, peak, failCountdown, requests;
   bool locksRegions;
 };
@@ -62,6 +71,9 @@ private:
   void lockMore(Ledger &ledger, uint64_t begin, uint64_t bytes);
   void unlockAll(Ledger &ledger);
 };
+
+/// Starts a thread on a stack that was created with Populate::OnTouch. 0 or an errno value.
+int startThread(const Ledger &ledger, Thread &thread, const Region &stack, ThreadMain main, void *argument);
 
 /// Takes aligned pieces from a block, front to back. With `base` null it only measures.
 struct Carver {

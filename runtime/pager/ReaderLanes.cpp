@@ -73,7 +73,7 @@ moert_status Pager::startLanes(Ledger &ledger, uint32_t laneCount, moert_error *
     if (!lane.stack.create(ledger, kStackBytes, Populate::OnTouch))
       return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the stack of reader thread %u of %u (%llu bytes)",
                   i + 1, laneCount, static_cast<unsigned long long>(kStackBytes));
-    if (int status = startThread(lane.thread, lane.stack.data, lane.stack.sizeBytes, laneMain, &lane))
+    if (int status = startThread(ledger, lane.thread, lane.stack, laneMain, &lane))
       return fail(error, MOERT_STATUS_NO_MEMORY, "the system refused reader thread %u of %u: %s (%d)", i + 1, laneCount,
                   errnoText(status), status);
   }

@@ -48,7 +48,7 @@ moert_status ThreadPool::start(Ledger &ledger, TaskSlot *slotArray, Worker *work
     if (!worker.stack.create(ledger, kStackBytes, Populate::OnTouch))
       return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the stack of compute thread %u of %u (%llu bytes)",
                   i + 1, threadCount, static_cast<unsigned long long>(kStackBytes));
-    if (int status = startThread(worker.thread, worker.stack.data, worker.stack.sizeBytes, workerMain, &worker))
+    if (int status = startThread(ledger, worker.thread, worker.stack, workerMain, &worker))
       return fail(error, MOERT_STATUS_NO_MEMORY, "the system refused compute thread %u of %u: %s (%d)", i + 1,
                   threadCount, errnoText(status), status);
     numStarted = i;
