@@ -21,8 +21,11 @@ static moert_model *placeModel(Carver &carver, const moert_model_descriptor &d, 
   auto *model = carver.take<moert_model>(1);
   uint64_t numSlots = d.plan.num_expert_records, numExperts = numExpertIndices(d);
   storage.pager.records = carver.take<ExpertRecord>(numExperts);
-  storage.pager.slotOf = carver.take<int32_t>(numExperts);
-  storage.pager.slots = carver.take<PageSlot>(numSlots);
+  storage.pager.table.slotOf = carver.take<int32_t>(numExperts);
+  storage.pager.table.slots = carver.take<PageSlot>(numSlots);
+  storage.pager.eviction.weights = carver.take<uint32_t>(numExperts);
+  storage.pager.eviction.lastUses = carver.take<uint64_t>(numExperts);
+  storage.pager.eviction.layerBegins = carver.take<uint64_t>(d.plan.num_expert_records ? d.num_layers : 0);
   storage.pager.queue = carver.take<int32_t>(numSlots);
   storage.pager.lanes = carver.take<Pager::Lane>(settings.readerLanes);
   // The regions of experts have a group for each, and one for what runs beside them.
@@ -84,9 +87,9 @@ static moert_status fillModel(moert_model &model, const moert_open_options &opti
   if (moert_status status = loadResident(model, error))
     return status;
   if (d.plan.num_expert_records) {
-    if (moert_status status = model.pager.create(model.ledger, model.pack, model.storage.pager, numExpertIndices(d),
-                                                 d.num_experts, static_cast<uint32_t>(model.plan.info.num_slots),
-                                                 d.plan.record_bytes, model.hooks.checkStates, error))
+    if (moert_status status = model.pager.create(
+            model.ledger, model.pack, model.storage.pager, model.settings.eviction, d.num_layers, d.num_experts,
+            static_cast<uint32_t>(model.plan.info.num_slots), d.plan.record_bytes, model.hooks.checkStates, error))
       return status;
     model.pager.probeDirect(model.pack);
     if (moert_status status = model.pager.startLanes(model.ledger, model.settings.readerLanes, error))

@@ -9,29 +9,21 @@
 
 namespace moert {
 
-moert_status Pager::create(Ledger &ledger, const PackFile &packFile, const Storage &storage, uint32_t experts,
-                           uint32_t layerExperts, uint32_t slotCount, uint64_t bytesPerSlot, bool checkStates,
-                           moert_error *error) {
+moert_status Pager::create(Ledger &ledger, const PackFile &packFile, const Storage &storage, moert_eviction policy,
+                           uint32_t numLayers, uint32_t expertsPerLayer, uint32_t numSlots, uint64_t bytesPerSlot,
+                           bool checkStates, moert_error *error) {
   pack = &packFile;
   records = storage.records;
-  slotOf = storage.slotOf;
-  slots = storage.slots;
   queue = storage.queue;
   lanes = storage.lanes;
-  numExperts = experts;
-  expertsPerLayer = layerExperts;
   slotBytes = bytesPerSlot;
   checks = checkStates;
-  firstEmpty = oldest = newest = -1;
   uint64_t bytes = 0;
   char text[kSizeTextBytes];
-  if (!checkedMul(slotCount, bytesPerSlot, bytes) || !memory.create(ledger, bytes, Populate::Now))
-    return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for %u expert slots (%s)", slotCount, sizeText(bytes, text));
-  numSlots = slotCount;
-  for (uint32_t e = 0; e < experts; ++e)
-    slotOf[e] = -1;
-  for (uint32_t s = slotCount; s-- > 0;)
-    release(static_cast<int32_t>(s));
+  if (!checkedMul(numSlots, bytesPerSlot, bytes) || !memory.create(ledger, bytes, Populate::Now))
+    return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for %u expert slots (%s)", numSlots, sizeText(bytes, text));
+  table.create(storage.table, numLayers * expertsPerLayer, expertsPerLayer, numSlots);
+  eviction.create(policy, storage.eviction, numLayers, expertsPerLayer);
   return MOERT_STATUS_OK;
 }
 
@@ -45,18 +37,18 @@ moert_status Pager::readRecord(int32_t expert, uint8_t *destination, bool direct
     return MOERT_STATUS_OK;
   char name[kPathBytes + 16];
   const PackFile::Part &part = pack->partOf(record.offset);
+  int32_t layerExperts = static_cast<int32_t>(table.expertsPerLayer());
   return fail(error, MOERT_STATUS_CORRUPT,
               "expert %d of layer %d is damaged: checksum of %llu bytes at offset %llu of '%s' does not match",
-              expert % static_cast<int32_t>(expertsPerLayer), expert / static_cast<int32_t>(expertsPerLayer),
-              static_cast<unsigned long long>(record.bytes),
+              expert % layerExperts, expert / layerExperts, static_cast<unsigned long long>(record.bytes),
               static_cast<unsigned long long>(record.offset - part.start), pack->partName(part, name));
 }
 
 bool Pager::probeDirect(PackFile &writablePack) {
   int32_t expert = 0;
-  while (static_cast<uint32_t>(expert) < numExperts && !hasExpert(expert))
+  while (static_cast<uint32_t>(expert) < table.numExperts() && !hasExpert(expert))
     ++expert;
-  if (static_cast<uint32_t>(expert) == numExperts || !writablePack.openDirect())
+  if (static_cast<uint32_t>(expert) == table.numExperts() || !writablePack.openDirect())
     return false;
   // Direct reads may succeed without filling the buffer (FUSE): only the checksum tells. Slot 0 is still empty.
   useDirect = readRecord(expert, memory.data, true, nullptr) == MOERT_STATUS_OK;
@@ -89,10 +81,10 @@ void *Pager::laneMain(void *argument) {
     if (pager.stopping)
       break;
     int32_t slot = pager.queue[pager.queueHead];
-    pager.queueHead = (pager.queueHead + 1) % pager.numSlots;
+    pager.queueHead = (pager.queueHead + 1) % pager.table.numSlots();
     --pager.queueLength;
     ++pager.numReading;
-    int32_t expert = pager.slots[slot].expert;
+    int32_t expert = pager.table[slot].expert;
     uint8_t *destination = pager.memory.data + static_cast<uint64_t>(slot) * pager.slotBytes;
     bool direct = pager.useDirect;
     pager.mutex.unlock();
@@ -111,21 +103,22 @@ void *Pager::laneMain(void *argument) {
 
 moert_status Pager::loadAll(moert_error *error) {
   Lock lock(mutex);
-  for (uint32_t e = 0; e < numExperts; ++e) {
-    int32_t slot = -1;
+  for (uint32_t e = 0; e < table.numExperts(); ++e) {
     if (!hasExpert(static_cast<int32_t>(e)))
       continue;
-    if (request(static_cast<int32_t>(e), true, slot) != PageRequest::Started)
+    if (!table.numEmpty())
       return fail(error, MOERT_STATUS_INTERNAL, "no page slot for expert %u while all should fit", e);
+    enqueue(table.startLoad(static_cast<int32_t>(e), 1));
   }
   moert_status status = MOERT_STATUS_OK;
-  for (uint32_t s = 0; s < numSlots; ++s) {
-    while (slots[s].state == SlotState::Loading)
+  for (uint32_t s = 0; s < table.numSlots(); ++s) {
+    int32_t slot = static_cast<int32_t>(s);
+    while (table[slot].state == SlotState::Loading)
       loaded.wait(mutex);
-    if (slots[s].state == SlotState::Failed)
+    if (table[slot].state == SlotState::Failed)
       status = failure(error);
-    if (slots[s].pins)
-      unpin(static_cast<int32_t>(s));
+    if (table[slot].pins)
+      unpin(slot);
   }
   return status;
 }

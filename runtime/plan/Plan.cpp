@@ -180,6 +180,7 @@ moert_status resolveOptions(const moert_model_descriptor &d, const moert_open_op
   settings.maxSessions = copy.max_sessions ? copy.max_sessions : 1;
   settings.expertsUsed = copy.experts_used ? copy.experts_used : d.top_k;
   settings.locksMemory = copy.lock_memory;
+  settings.eviction = static_cast<moert_eviction>(copy.eviction);
   settings.budgetBytes = copy.budget_bytes ? copy.budget_bytes : d.plan.default_budget_bytes;
   settings.codeBytes = ownMappedBytes();
   if (moert_status status = resolveThreads(copy, settings, error))

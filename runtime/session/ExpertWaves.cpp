@@ -12,7 +12,7 @@ namespace moert {
 void ExpertWaves::place(Carver &carver, const moert_model_descriptor &d) {
   uint64_t numExperts = d.plan.num_expert_records ? d.num_experts : 0;
   uint64_t numPairs = numExperts ? static_cast<uint64_t>(d.max_chunk) * d.top_k : 0;
-  routed = carver.take<RoutedExpert>(numExperts);
+  request.place(carver, numExperts);
   counts = carver.take<int32_t>(numExperts + 1);
   pairs = carver.take<int32_t>(numPairs);
   wavePairs = carver.take<int32_t>(numPairs);
@@ -46,59 +46,61 @@ moert_status ExpertWaves::begin(Pager &pager, const moert_model_descriptor &d, i
     int32_t begin = counts[e], end = begin + counts[e + 1];
     counts[e + 1] = end;
     if (begin != end)
-      routed[numRouted++] = {layer * numExperts + e, begin, end, -1, RoutedState::Waiting};
+      request.add(layer * numExperts + e, begin, end);
   }
   for (int32_t p = 0; p < numPairs; ++p)
     if (ids[p] != kUnused)
       pairs[counts[ids[p]]++] = p;
 
   Lock lock(pager.mutex);
-  // What is there is pinned first, so that the misses do not push it out.
-  for (int32_t i = 0; i < numRouted; ++i)
-    if (pager.request(routed[i].expert, false, routed[i].slot) == PageRequest::Hit) {
-      routed[i].state = RoutedState::Requested;
-      pager.counters.hits.fetchAdd(1);
-    }
-  requestMissing(pager);
+  int32_t numPresent =
+      request.begin(pager.table, pager.eviction, layer, static_cast<uint32_t>(numTokens), static_cast<uint32_t>(topK));
+  pager.counters.hits.fetchAdd(static_cast<uint64_t>(numPresent));
+  startLoads(pager);
   return MOERT_STATUS_OK;
 }
 
-void ExpertWaves::requestMissing(Pager &pager) {
-  for (; firstWaiting < numRouted; ++firstWaiting) {
-    RoutedExpert &entry = routed[firstWaiting];
-    if (entry.state != RoutedState::Waiting)
-      continue;
-    PageRequest result = pager.request(entry.expert, true, entry.slot);
-    if (result == PageRequest::NoSlot)
+void ExpertWaves::startLoads(Pager &pager) {
+  for (;;) {
+    int32_t index = -1;
+    switch (request.startNext(pager.table, pager.eviction, index)) {
+    case LoadStart::None:
+    case LoadStart::Blocked:
       return;
-    entry.state = RoutedState::Requested;
-    if (result == PageRequest::Hit) {
-      pager.counters.hits.fetchAdd(1); // another session loaded it meanwhile
-    } else {
+    case LoadStart::Present:
+      pager.counters.hits.fetchAdd(1);
+      break;
+    case LoadStart::Started:
       pager.counters.misses.fetchAdd(1);
-      pager.counters.bytesRead.fetchAdd(pager.records[entry.expert].bytes);
+      pager.counters.bytesRead.fetchAdd(pager.records[request.routed[index].expert].bytes);
+      pager.enqueue(request.routed[index].slot);
+      break;
     }
   }
 }
 
 void ExpertWaves::dropWave(Pager &pager) {
-  for (int32_t i = 0; numComputing && i < numRouted; ++i) {
-    if (routed[i].state != RoutedState::Computing)
+  for (int32_t i = 0; numComputing && i < request.numRouted; ++i) {
+    RoutedExpert &entry = request.routed[i];
+    if (entry.state != RoutedState::Computing)
       continue;
-    routed[i].state = RoutedState::Done;
+    entry.state = RoutedState::Done;
     ++numDone;
     --numComputing;
-    pager.unpin(routed[i].slot);
+    pager.unpin(entry.slot);
   }
 }
 
 moert_status ExpertWaves::collect(Pager &pager, moert_error *error) {
   int32_t numPairs = 0;
-  for (int32_t i = 0; i < numRouted; ++i) {
-    RoutedExpert &entry = routed[i];
+  for (int32_t i = 0; i < request.numRouted; ++i) {
+    RoutedExpert &entry = request.routed[i];
     if (entry.state != RoutedState::Requested)
       continue;
-    SlotState state = pager.slotAt(entry.slot).state;
+    if (!request.holds(pager.table, entry))
+      return fail(error, MOERT_STATUS_INTERNAL, "page slot %d does not hold expert %d any more", entry.slot,
+                  entry.expert);
+    SlotState state = pager.table[entry.slot].state;
     if (state == SlotState::Failed)
       return pager.failure(error);
     if (state != SlotState::Pinned)
@@ -119,12 +121,12 @@ moert_status ExpertWaves::next(Pager &pager, moert_wave &wave, moert_error *erro
   dropWave(pager);
   uint64_t waitBegin = 0;
   for (;;) {
-    requestMissing(pager);
+    startLoads(pager);
     if (moert_status status = collect(pager, error))
       return status;
     if (pager.isBroken())
       return fail(error, MOERT_STATUS_INTERNAL, "pager invariant (%d) does not hold", pager.assertState());
-    if (numComputing || numDone == numRouted)
+    if (numComputing || numDone == request.numRouted)
       break;
     waitBegin = waitBegin ? waitBegin : monotonicNs();
     pager.loaded.wait(pager.mutex);
@@ -139,13 +141,16 @@ moert_status ExpertWaves::next(Pager &pager, moert_wave &wave, moert_error *erro
 }
 
 void ExpertWaves::finish(Pager &pager) {
-  if (numRouted) {
+  if (request.numRouted) {
     Lock lock(pager.mutex);
-    for (int32_t i = 0; i < numRouted; ++i)
-      if (routed[i].state == RoutedState::Requested || routed[i].state == RoutedState::Computing)
-        pager.unpin(routed[i].slot);
+    for (int32_t i = 0; i < request.numRouted; ++i) {
+      const RoutedExpert &entry = request.routed[i];
+      if (entry.state == RoutedState::Requested || entry.state == RoutedState::Computing)
+        pager.unpin(entry.slot);
+    }
   }
-  numRouted = numDone = numComputing = firstWaiting = 0;
+  request.clear();
+  numDone = numComputing = 0;
 }
 
 } // namespace moert

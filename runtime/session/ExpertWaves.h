@@ -7,19 +7,10 @@
 
 #include "moert/Generated.h"
 #include "runtime/base/Memory.h"
+#include "runtime/pager/LayerRequest.h"
 #include "runtime/pager/Pager.h"
 
 namespace moert {
-
-/// waiting -> requested (its slot is pinned for us) -> computing (in the current wave) -> done (pin dropped).
-enum class RoutedState : uint32_t { Waiting, Requested, Computing, Done };
-
-struct RoutedExpert {
-  int32_t expert;             /// layer * experts + expert
-  int32_t pairBegin, pairEnd; /// in `pairs`
-  int32_t slot;
-  RoutedState state;
-};
 
 /// Zero-filled memory is a valid object without a request. Invariant: a pin is held exactly for each expert that is
 /// requested or computing.
@@ -38,15 +29,15 @@ public:
 
 private:
   void dropWave(Pager &pager);
-  void requestMissing(Pager &pager);
+  void startLoads(Pager &pager);
   moert_status collect(Pager &pager, moert_error *error);
 
-  RoutedExpert *routed; /// [num_experts]
-  int32_t *counts;      /// [num_experts + 1]
-  int32_t *pairs;       /// [max_chunk * top_k], sorted by expert, ascending inside
+  LayerRequest request;
+  int32_t *counts; /// [num_experts + 1]
+  int32_t *pairs;  /// [max_chunk * top_k], sorted by expert, ascending inside
   int32_t *wavePairs, *wavePairBegin;
   const uint8_t **waveRecords;
-  int32_t numRouted, numDone, numComputing, firstWaiting;
+  int32_t numDone, numComputing;
 };
 
 } // namespace moert

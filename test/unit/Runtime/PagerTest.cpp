@@ -97,7 +97,9 @@ TEST(Pager, WorksWithTheFewestSlotsInSeveralWaves) {
 
 TEST(Pager, EvictsTheLeastRecentlyUsed) {
   std::string path = makePack();
-  moert_model *model = openWith(options(path, budgetFor(3, 1), 1), {});
+  moert_open_options given = options(path, budgetFor(3, 1), 1);
+  given.eviction = MOERT_EVICTION_LRU;
+  moert_model *model = openWith(given, {});
   Waves w;
   moert_statistics stats;
   runWaves(*model, w, 0, {0, 1});

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What is settled when a request begins, and the start of its loads.
+#include "runtime/pager/LayerRequest.h"
+
+#include "runtime/base/Checked.h"
+
+namespace moert {
+
+/// With more misses than this, a slot may serve several of them one after the other; so many are under way at a time,
+/// which keeps reader threads and kernels busy.
+static constexpr uint32_t kStreamingSlots = 16;
+
+void LayerRequest::place(Carver &carver, uint64_t expertsPerLayer) {
+  routed = carver.take<RoutedExpert>(expertsPerLayer);
+  missing = carver.take<int32_t>(expertsPerLayer);
+  places = carver.take<Place>(expertsPerLayer);
+  victims = carver.take<VictimList::Victim>(expertsPerLayer);
+}
+
+void LayerRequest::hold(const SlotTable &table, RoutedExpert &entry, int32_t slot) {
+  entry.slot = slot;
+  entry.generation = table[slot].generation;
+  entry.state = RoutedState::Requested;
+}
+
+int32_t LayerRequest::begin(SlotTable &table, Eviction &eviction, int32_t atLayer, uint32_t numTokens, uint32_t topK) {
+  layer = atLayer;
+  numMissing = numStarted = numPlaces = 0;
+  eviction.beginLayer(layer, numTokens);
+  // What is there is pinned first, so that the misses do not push it out.
+  for (int32_t i = 0; i < numRouted; ++i) {
+    RoutedExpert &entry = routed[i];
+    eviction.use(entry.expert, static_cast<uint32_t>(entry.pairEnd - entry.pairBegin));
+    int32_t slot = table.slotOf(entry.expert);
+    if (slot < 0) {
+      missing[numMissing++] = i;
+      continue;
+    }
+    table.pin(slot);
+    hold(table, entry, slot);
+  }
+  if (numMissing)
+    choosePlaces(table, eviction, topK);
+  return numRouted - numMissing;
+}
+
+/// The least worth first; equal ones stay in ascending order.
+void LayerRequest::orderMisses(const Eviction &eviction) {
+  VictimList list = {victims, 0, static_cast<uint32_t>(numMissing)};
+  for (int32_t k = 0; k < numMissing; ++k)
+    list.offer(eviction.worth(routed[missing[k]].expert, layer, layer), missing[k], routed[missing[k]].expert);
+  for (int32_t k = 0; k < numMissing; ++k)
+    missing[k] = victims[k].slot;
+}
+
+void LayerRequest::choosePlaces(const SlotTable &table, const Eviction &eviction, uint32_t topK) {
+  uint32_t numLoads = static_cast<uint32_t>(numMissing), numEmpty = table.numEmpty();
+  uint32_t streaming = static_cast<uint32_t>(minOf(kStreamingSlots, table.numSlots() / 2));
+  uint32_t least = static_cast<uint32_t>(minOf(numLoads, maxOf(topK, streaming)));
+  if (numLoads > least)
+    orderMisses(eviction);
+  while (static_cast<uint32_t>(numPlaces) < minOf(numEmpty, numLoads))
+    places[numPlaces++] = {-1, -1};
+  // A slot more is worth it as long as what is there is worth less than the best miss that would not stay.
+  VictimList list = {victims, 0, numLoads - static_cast<uint32_t>(numPlaces)};
+  eviction.offerVictims(table, layer, list);
+  for (uint32_t v = 0; v < list.count; ++v) {
+    uint32_t count = static_cast<uint32_t>(numPlaces);
+    if (count >= least) {
+      int32_t next = routed[missing[numLoads - 1 - count]].expert;
+      if (list.victims[v].worth >= eviction.worth(next, layer, layer))
+        break;
+    }
+    places[numPlaces++] = {list.victims[v].slot, list.victims[v].expert};
+  }
+  // Where everything is a hit of this very request, half of it makes room, after it was computed.
+  uint32_t wanted = static_cast<uint32_t>(minOf(least, (table.numSlots() + 1) / 2));
+  if (static_cast<uint32_t>(numPlaces) >= wanted)
+    return;
+  list = {victims, 0, wanted - static_cast<uint32_t>(numPlaces)};
+  for (int32_t i = 0; i < numRouted; ++i)
+    if (routed[i].state == RoutedState::Requested && table[routed[i].slot].pins == 1)
+      list.offer(eviction.worth(routed[i].expert, layer, layer), routed[i].slot, routed[i].expert);
+  for (uint32_t v = 0; v < list.count; ++v)
+    places[numPlaces++] = {list.victims[v].slot, list.victims[v].expert};
+}
+
+/// Empties the slot that was chosen for the next load. Where another session took it, any other will do.
+LoadStart LayerRequest::makeRoom(SlotTable &table, const Eviction &eviction) const {
+  Place chosen = {-1, -1};
+  if (numStarted < numPlaces) {
+    chosen = places[numStarted];
+  } else if (numPlaces) {
+    const RoutedExpert &before = routed[missing[numStarted - numPlaces]];
+    chosen = {before.slot, before.expert};
+  }
+  if (chosen.slot >= 0 && table[chosen.slot].expert == chosen.expert) {
+    if (table[chosen.slot].state != SlotState::Resident)
+      return LoadStart::Blocked;
+    table.evict(chosen.slot);
+    return LoadStart::Started;
+  }
+  if (table.numEmpty())
+    return LoadStart::Started;
+  VictimList::Victim victim;
+  VictimList list = {&victim, 0, 1};
+  eviction.offerVictims(table, layer, list);
+  if (!list.count)
+    return LoadStart::Blocked;
+  table.evict(victim.slot);
+  return LoadStart::Started;
+}
+
+LoadStart LayerRequest::startNext(SlotTable &table, const Eviction &eviction, int32_t &index) {
+  if (numStarted == numMissing)
+    return LoadStart::None;
+  index = missing[numStarted];
+  RoutedExpert &entry = routed[index];
+  int32_t slot = table.slotOf(entry.expert);
+  if (slot >= 0) {
+    table.pin(slot);
+    hold(table, entry, slot);
+    ++numStarted;
+    return LoadStart::Present;
+  }
+  if (makeRoom(table, eviction) == LoadStart::Blocked)
+    return LoadStart::Blocked;
+  hold(table, entry, table.startLoad(entry.expert, 1));
+  ++numStarted;
+  return LoadStart::Started;
+}
+
+} // namespace moert

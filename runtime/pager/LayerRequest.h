@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The experts that the tokens of one call need in one layer: which are there, in which order the others are loaded,
+/// and in whose place. All of it is settled when the request begins, from the slots and what routers chose so far; when
+/// pages arrive changes nothing, so that a simulation counts the misses of a run exactly. No thread, no lock.
+#ifndef RUNTIME_PAGER_LAYERREQUEST_H
+#define RUNTIME_PAGER_LAYERREQUEST_H
+
+#include "runtime/base/Memory.h"
+#include "runtime/pager/Eviction.h"
+#include "runtime/pager/SlotTable.h"
+
+namespace moert {
+
+/// waiting -> requested (its slot is pinned for us) -> computing (in the current wave) -> done (pin dropped).
+enum class RoutedState : uint32_t { Waiting, Requested, Computing, Done };
+
+struct RoutedExpert {
+  int32_t expert;             /// layer * experts + expert
+  int32_t pairBegin, pairEnd; /// its (token, rank) pairs
+  int32_t slot;
+  uint32_t generation; /// of the slot, when it was pinned
+  RoutedState state;
+};
+
+/// Result of `startNext`.
+enum class LoadStart : uint32_t {
+  Started, /// a load for which the request waits
+  Present, /// another session loaded it meanwhile
+  Blocked, /// what has the slot is still needed
+  None     /// every load was started
+};
+
+/// Zero-filled memory is a valid object without a request. With more missing experts than slots to load them into, each
+/// slot serves several, one after the other: the k-th load follows the (k - n)-th, and the n that are worth most come
+/// last and stay.
+class LayerRequest {
+public:
+  /// Takes the arrays from a region.
+  void place(Carver &carver, uint64_t expertsPerLayer);
+  /// Forgets the last request. Pins are the caller's matter.
+  void clear() { numRouted = numMissing = numStarted = numPlaces = 0; }
+  /// Experts in ascending order, before `begin`.
+  void add(int32_t expert, int32_t pairBegin, int32_t pairEnd) {
+    routed[numRouted++] = {expert, pairBegin, pairEnd, -1, 0, RoutedState::Waiting};
+  }
+  /// Marks the uses, pins what is there and settles the rest. Returns the number of experts that are there, or on their
+  /// way ahead of need.
+  int32_t begin(SlotTable &table, Eviction &eviction, int32_t layer, uint32_t numTokens, uint32_t topK);
+  /// Starts the next load, for the expert `index` of the request.
+  LoadStart startNext(SlotTable &table, const Eviction &eviction, int32_t &index);
+  /// Whether the slot of a requested expert still holds it.
+  bool holds(const SlotTable &table, const RoutedExpert &entry) const {
+    const PageSlot &page = table[entry.slot];
+    return page.expert == entry.expert && page.generation == entry.generation;
+  }
+
+  RoutedExpert *routed; /// [expertsPerLayer]
+  int32_t numRouted, numMissing;
+
+private:
+  /// Where one of the first `numPlaces` loads goes: into the slot of `expert`, or into an empty one (-1).
+  struct Place {
+    int32_t slot, expert;
+  };
+  void orderMisses(const Eviction &eviction);
+  void choosePlaces(const SlotTable &table, const Eviction &eviction, uint32_t topK);
+  LoadStart makeRoom(SlotTable &table, const Eviction &eviction) const;
+  void hold(const SlotTable &table, RoutedExpert &entry, int32_t slot);
+
+  int32_t *missing; /// [expertsPerLayer] indices of `routed`, in the order of the loads
+  Place *places;    /// [expertsPerLayer]
+  VictimList::Victim *victims; /// [expertsPerLayer]
+  int32_t layer, numStarted, numPlaces;
+};
+
+} // namespace moert
+#endif
