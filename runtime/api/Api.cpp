@@ -255,7 +255,7 @@ static moert_status statistics(const moert_model *model, moert_statistics *out, 
   out->ledger_bytes = model->ledger.usedBytes();
   out->ledger_peak_bytes = model->ledger.peakBytes();
   out->threads = settings.threads;
-  out->direct_io = model->pager.useDirect;
+  out->direct_io = model->pack.isDirect();
   const moert_model_descriptor &d = *model->descriptor;
   moert_kv_window compiled = moert_make_kv_window(settings.context, d.window, d.sinks, d.max_chunk);
   out->lossy = settings.expertsUsed < d.top_k ? MOERT_LOSSY_EXPERTS_USED : 0;

@@ -84,17 +84,22 @@ static moert_status fillModel(moert_model &model, const moert_open_options &opti
     return status;
   if (moert_status status = loadDirectory(model, error))
     return status;
-  if (moert_status status = loadResident(model, error))
-    return status;
+  if (!options.buffered_reads)
+    model.pack.openDirect();
   if (d.plan.num_expert_records) {
     if (moert_status status = model.pager.create(
             model.ledger, model.pack, model.storage.pager, model.settings.eviction, d.num_layers, d.num_experts,
             static_cast<uint32_t>(model.plan.info.num_slots), d.plan.record_bytes, model.hooks.checkStates, error))
       return status;
     model.pager.probeDirect(model.pack);
-    if (moert_status status = model.pager.startLanes(model.ledger, model.settings.readerLanes, error))
-      return status;
   }
+  if (moert_status status = loadResident(model, error))
+    return status;
+  // Its threads took from the ledger what these need now.
+  if (d.plan.num_expert_records)
+    if (moert_status status =
+            model.pager.startLanes(model.ledger, model.settings.readerLanes, options.read_delay_us * 1000ull, error))
+      return status;
   if (moert_status status = model.pool.start(model.ledger, model.storage.tasks, model.storage.workers,
                                              model.storage.manners, model.settings.threads, model.settings.cpus, error))
     return status;

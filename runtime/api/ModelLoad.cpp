@@ -6,6 +6,7 @@
 #include "runtime/base/Checked.h"
 #include "runtime/base/Hash.h"
 #include "runtime/base/Status.h"
+#include "runtime/pack/SegmentReader.h"
 
 #include <string.h>
 
@@ -82,8 +83,8 @@ template <typename Visit> static moert_status visitDirectory(moert_model &model,
   for (uint64_t first = 0; first < header.num_records; first += kRecordsPerPiece) {
     uint64_t count = minOf(kRecordsPerPiece, header.num_records - first);
     uint64_t bytes = count * sizeof(moepack_record);
-    if (moert_status status =
-            model.pack.read(header.directory_offset + first * sizeof(moepack_record), piece, bytes, false, error))
+    if (moert_status status = model.pack.read(header.directory_offset + first * sizeof(moepack_record), piece, bytes,
+                                              ReadMode::Cached, error))
       return status;
     for (uint64_t i = 0; i < count; ++i) {
       moepack_record record;
@@ -118,31 +119,45 @@ moert_status loadDirectory(moert_model &model, moert_error *error) {
   return MOERT_STATUS_OK;
 }
 
-moert_status loadResident(moert_model &model, moert_error *error) {
-  constexpr uint64_t kPieceBytes = 4ull << 20;
+/// Reads the resident segment and checks each tensor while the rest is being read.
+static moert_status readResident(moert_model &model, ReadMode mode, moert_error *error) {
   const moepack_header &header = model.pack.header;
-  char text[kSizeTextBytes], name[kPathBytes + 16];
-  if (!model.resident.create(model.ledger, header.resident_bytes, Populate::Now))
-    return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the resident weights (%s)",
-                sizeText(header.resident_bytes, text));
-  for (uint64_t done = 0; done < header.resident_bytes; done += kPieceBytes) {
-    uint64_t bytes = minOf(kPieceBytes, header.resident_bytes - done);
-    uint64_t offset = header.resident_offset + done;
-    if (moert_status status = model.pack.read(offset, model.resident.data + done, bytes, false, error))
-      return status;
-    model.pack.drop(offset, bytes);
-  }
-  return visitDirectory(model, error, [&](uint64_t index, const moepack_record &record) {
-    if (record.kind != MOEPACK_RECORD_RESIDENT ||
-        hash64(model.resident.data + (record.offset - header.resident_offset), record.bytes) == record.checksum)
-      return MOERT_STATUS_OK;
-    const PackFile::Part &part = model.pack.partOf(record.offset);
-    return fail(error, MOERT_STATUS_CORRUPT,
-                "resident tensor at record %llu (layer %d) is damaged: checksum of %llu bytes at offset %llu of '%s' "
-                "does not match",
-                print(index), record.layer, print(record.bytes), print(record.offset - part.start),
-                model.pack.partName(part, name));
-  });
+  char name[kPathBytes + 16];
+  SegmentReader reader = {};
+  moert_status status = reader.start(model.ledger, model.pack, header.resident_offset, header.resident_bytes,
+                                     model.resident.data, mode, error);
+  if (status == MOERT_STATUS_OK)
+    status = visitDirectory(model, error, [&](uint64_t index, const moepack_record &record) {
+      if (record.kind != MOEPACK_RECORD_RESIDENT)
+        return MOERT_STATUS_OK;
+      uint64_t begin = record.offset - header.resident_offset;
+      if (moert_status unread = reader.waitFor(begin + record.bytes, error))
+        return unread;
+      if (hash64(model.resident.data + begin, record.bytes) == record.checksum)
+        return MOERT_STATUS_OK;
+      const PackFile::Part &part = model.pack.partOf(record.offset);
+      return fail(error, MOERT_STATUS_CORRUPT,
+                  "resident tensor at record %llu (layer %d) is damaged: checksum of %llu bytes at offset %llu of '%s' "
+                  "does not match",
+                  print(index), record.layer, print(record.bytes), print(record.offset - part.start),
+                  model.pack.partName(part, name));
+    });
+  reader.stop(model.ledger);
+  return status;
+}
+
+moert_status loadResident(moert_model &model, moert_error *error) {
+  uint64_t bytes = model.pack.header.resident_bytes;
+  char text[kSizeTextBytes];
+  if (!model.resident.create(model.ledger, bytes, Populate::OnFill))
+    return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the resident weights (%s)", sizeText(bytes, text));
+  bool direct = model.pack.isDirect();
+  moert_status status = readResident(model, direct ? ReadMode::Direct : ReadMode::Once, error);
+  if (status != MOERT_STATUS_CORRUPT || !direct)
+    return status;
+  // Direct reads may succeed without filling the buffer (FUSE): only checksums tell.
+  model.pack.closeDirect();
+  return readResident(model, ReadMode::Once, error);
 }
 
 } // namespace moert

@@ -101,7 +101,8 @@ bool Region::create(Ledger &ledger, uint64_t bytes, Populate populate) {
     forbidHugePages(data, rounded);
   else
     preferHugePages(data, rounded);
-  if (populate == Populate::Now)
+  // Locking makes resident, too, but one small page after the other.
+  if (populate == Populate::Now || (populate == Populate::OnFill && ledger.isLocking()))
     populateRange(data, rounded);
   locks = ledger.isLocking() && populate != Populate::OnTouch;
   lockMore(ledger, 0, committedBytes);

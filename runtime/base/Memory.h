@@ -46,6 +46,7 @@ private:
 /// What a region is for.
 enum class Populate : uint32_t {
   Now,     /// resident from the start
+  OnFill,  /// accounted in full, resident in huge pages where first written (resident from the start if to be locked)
   OnTouch, /// accounted in full, resident page by page (stacks)
   OnCommit /// address space; accounted and resident as far as `commit` went
 };

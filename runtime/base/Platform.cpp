@@ -59,16 +59,25 @@ void dropCached(int fd, uint64_t offset, uint64_t sizeBytes) {
   systemCall(kSysFadvise, fd, static_cast<long>(offset), static_cast<long>(sizeBytes), kDontNeed);
 }
 
+void stopReadAhead(int fd) {
+  constexpr int kRandom = 1;
+  systemCall(kSysFadvise, fd, 0, 0, kRandom);
+}
+
 const char *errnoText(int errnoValue) {
   switch (errnoValue) {
   case 1:
     return "operation not permitted";
   case 2:
     return "no such file or directory";
+  case kErrnoInterrupted:
+    return "interrupted again and again";
   case 5:
     return "input/output error";
   case 9:
     return "bad file descriptor";
+  case kErrnoAgain:
+    return "temporarily unavailable again and again";
   case 12:
     return "out of memory";
   case 13:
@@ -164,6 +173,15 @@ void futexWait(const uint32_t *address, uint32_t expected) {
 void futexWake(const uint32_t *address, int count) {
   constexpr int kWakePrivate = 129;
   systemCall(kSysFutex, pointerArgument(address), kWakePrivate, count);
+}
+
+void sleepFor(uint64_t timeNs) {
+  constexpr int kWaitPrivate = 128;
+  struct {
+    int64_t seconds, ns;
+  } timeout = {static_cast<int64_t>(timeNs / 1000000000), static_cast<int64_t>(timeNs % 1000000000)};
+  uint32_t word = 0;
+  systemCall(kSysFutex, pointerArgument(&word), kWaitPrivate, 0, pointerArgument(&timeout));
 }
 
 void yieldThread() { systemCall(kSysSchedYield); }

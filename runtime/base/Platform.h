@@ -28,6 +28,8 @@ int64_t fileBytes(int fd);
 int64_t readOnce(int fd, void *destination, uint64_t sizeBytes, uint64_t offset);
 /// Tells the kernel that the range will not be read again soon.
 void dropCached(int fd, uint64_t offset, uint64_t sizeBytes);
+/// Tells the kernel to read what is asked for and nothing behind it.
+void stopReadAhead(int fd);
 /// `no such file or directory` and the like for the few values that occur; `error N` otherwise.
 const char *errnoText(int errnoValue);
 
@@ -54,6 +56,8 @@ void unlockRange(void *address, uint64_t sizeBytes);
 uint64_t lockLimitBytes();
 
 void futexWait(const uint32_t *address, uint32_t expected);
+/// At least that long, unless the thread is interrupted.
+void sleepFor(uint64_t timeNs);
 void futexWake(const uint32_t *address, int count);
 /// Lets other threads of this core run first.
 void yieldThread();

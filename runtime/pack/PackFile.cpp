@@ -38,32 +38,50 @@ const PackFile::Part &PackFile::partOf(uint64_t offset) const {
   return parts[low];
 }
 
+/// Direct reads begin, end and are placed at multiples of this; logical blocks are at most this large on UFS, NVMe and
+/// virtio.
+static constexpr uint64_t kDirectUnit = 4096;
+
 //===--- reading --------------------------------------------------------------------------------------------------===//
 
 int64_t PackFile::readPiece(int fd, void *destination, uint64_t sizeBytes, uint64_t offset) const {
-  for (;;) {
-    int64_t result = hooks.read ? hooks.read(hooks.user, fd, destination, sizeBytes, offset)
-                                : readOnce(fd, destination, sizeBytes, offset);
+  // More often in a row is no signal and no passing shortage any more; a call must not hang.
+  constexpr unsigned kMaxTries = 1000;
+  int64_t result = 0;
+  for (unsigned i = 0; i < kMaxTries; ++i) {
+    result = hooks.read ? hooks.read(hooks.user, fd, destination, sizeBytes, offset)
+                        : readOnce(fd, destination, sizeBytes, offset);
     if (result != -kErrnoInterrupted && result != -kErrnoAgain)
-      return result;
+      break;
+    if (result == -kErrnoAgain)
+      yieldThread();
   }
+  return result;
 }
 
-moert_status PackFile::read(uint64_t offset, void *destination, uint64_t sizeBytes, bool direct,
+moert_status PackFile::read(uint64_t offset, void *destination, uint64_t sizeBytes, ReadMode mode,
                             moert_error *error) const {
   // Large enough that a call costs nothing beside the transfer, small enough for 32-bit counts everywhere.
   constexpr uint64_t kMaxPieceBytes = 64ull << 20;
   auto *out = static_cast<uint8_t *>(destination);
   char name[kPathBytes + 16];
+  bool failed = false;
   while (sizeBytes) {
     const Part &part = partOf(offset);
     uint64_t inPart = offset - part.start;
     uint64_t fileOffset = inPart + (&part == parts ? baseOffset : 0);
     uint64_t piece = minOf(minOf(sizeBytes, kMaxPieceBytes), part.bytes > inPart ? part.bytes - inPart : 0);
-    bool useDirect = direct && part.directFd >= 0;
-    int64_t got = piece ? readPiece(useDirect ? part.directFd : part.fd, out, piece, fileOffset) : 0;
-    if (got < 0 && useDirect) {
-      direct = false; // after a short direct read the rest is not aligned
+    uint64_t aligned = piece / kDirectUnit * kDirectUnit;
+    bool direct = mode == ReadMode::Direct && part.directFd >= 0 && aligned && fileOffset % kDirectUnit == 0 &&
+                  reinterpret_cast<uint64_t>(out) % kDirectUnit == 0;
+    if (direct)
+      piece = aligned;
+    int64_t got = piece ? readPiece(direct ? part.directFd : part.fd, out, piece, fileOffset) : 0;
+    // A short direct read goes on where whole units end.
+    bool isStuck = direct && got > 0 && static_cast<uint64_t>(got) < kDirectUnit;
+    if (isStuck || (got < 0 && !failed)) {
+      failed = failed || got < 0;
+      mode = mode == ReadMode::Direct ? ReadMode::Once : mode;
       continue;
     }
     if (got < 0)
@@ -73,7 +91,10 @@ moert_status PackFile::read(uint64_t offset, void *destination, uint64_t sizeByt
       return fail(error, MOERT_STATUS_CORRUPT, "'%s' ends at offset %llu, expected %llu more bytes there",
                   partName(part, name), print(fileOffset), print(sizeBytes));
     uint64_t bytes = static_cast<uint64_t>(got);
-    direct = direct && bytes == piece;
+    if (direct)
+      bytes = bytes / kDirectUnit * kDirectUnit;
+    else if (mode != ReadMode::Cached)
+      dropCached(part.fd, fileOffset, bytes);
     out += bytes;
     offset += bytes;
     sizeBytes -= bytes;
@@ -116,6 +137,7 @@ moert_status PackFile::openFirst(const moert_open_options &options, uint64_t &fo
   } else {
     snprintf(path, sizeof(path), "file descriptor %d", fd);
   }
+  stopReadAhead(fd);
   parts[0] = {0, UINT64_MAX - baseOffset, fd, -1};
   numParts = 1;
   uint64_t size = 0, end = 0;
@@ -196,7 +218,8 @@ moert_status PackFile::openParts(uint64_t foundBytes, moert_error *error) {
   uint64_t firstBytes = foundBytes;
   for (uint32_t i = 0; i < header.num_parts; ++i) {
     moepack_part entry;
-    if (moert_status status = read(header.part_table_offset + i * sizeof(entry), &entry, sizeof(entry), false, error))
+    if (moert_status status =
+            read(header.part_table_offset + i * sizeof(entry), &entry, sizeof(entry), ReadMode::Cached, error))
       return status;
     uint64_t end = 0;
     if (entry.start != start || !checkedAdd(start, entry.bytes, end) || end > header.total_bytes)
@@ -209,6 +232,7 @@ moert_status PackFile::openParts(uint64_t foundBytes, moert_error *error) {
       if (fd < 0)
         return fail(error, MOERT_STATUS_IO, "cannot open part %u of %u of the pack, '%s': %s (%d)", i, header.num_parts,
                     name, errnoText(-fd), -fd);
+      stopReadAhead(fd);
       parts[i] = {start, entry.bytes, fd, -1};
       numParts = i + 1;
       if (moert_status status = findSize(fd, name, foundBytes, error))
@@ -237,7 +261,7 @@ moert_status PackFile::open(const moert_model_descriptor &descriptor, const moer
   if (found < sizeof(header))
     return fail(error, MOERT_STATUS_CORRUPT, "'%s' is truncated: found %llu bytes, a header has %u", path, print(found),
                 MOEPACK_PAGE_BYTES);
-  if (moert_status status = read(0, &header, sizeof(header), false, error))
+  if (moert_status status = read(0, &header, sizeof(header), ReadMode::Cached, error))
     return status;
   bool exactEnd = options.pack_offset == 0 && options.pack_bytes == 0;
   if (moert_status status = checkHeader(descriptor, found, exactEnd, error))
@@ -252,7 +276,7 @@ moert_status PackFile::checkDirectory(void *piece, uint64_t pieceBytes, moert_er
   hash.begin();
   for (uint64_t done = 0; done < sizeBytes; done += pieceBytes) {
     uint64_t bytes = minOf(pieceBytes, sizeBytes - done);
-    if (moert_status status = read(header.directory_offset + done, piece, bytes, false, error))
+    if (moert_status status = read(header.directory_offset + done, piece, bytes, ReadMode::Cached, error))
       return status;
     hash.update(piece, bytes);
   }
@@ -264,7 +288,6 @@ moert_status PackFile::checkDirectory(void *piece, uint64_t pieceBytes, moert_er
 }
 
 bool PackFile::openDirect() {
-  constexpr uint64_t kDirectUnit = 4096; // logical blocks are at most this large on UFS, NVMe and virtio
   bool valid = baseOffset % kDirectUnit == 0;
   for (uint32_t i = 0; valid && i < numParts; ++i) {
     char name[kPathBytes + 16];

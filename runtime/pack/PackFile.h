@@ -15,6 +15,13 @@ namespace moert {
 inline constexpr uint32_t kMaxParts = 256;
 inline constexpr unsigned kPathBytes = 480;
 
+/// What a read may leave in the page cache.
+enum class ReadMode : uint32_t {
+  Cached, /// everything
+  Once,   /// nothing: what was read through it is dropped
+  Direct  /// nothing, and bypasses it where the pack is open for that
+};
+
 /// Zero-filled memory is a closed pack.
 class PackFile {
 public:
@@ -31,11 +38,13 @@ public:
   /// Opens every part again for direct reads. False if one refuses or if expert records would not be aligned.
   bool openDirect();
   void closeDirect();
+  bool isDirect() const { return numParts && parts[0].directFd >= 0; }
   void close();
 
-  /// Reads exactly [offset, offset + sizeBytes) of the concatenation of all parts, or says what is missing.
-  moert_status read(uint64_t offset, void *destination, uint64_t sizeBytes, bool direct, moert_error *error) const;
-  /// Tells the kernel that the range was used once.
+  /// Reads exactly [offset, offset + sizeBytes) of the concatenation of all parts, or says what is missing. Goes on
+  /// after short and interrupted reads; any other failure is tried once more, then through the page cache.
+  moert_status read(uint64_t offset, void *destination, uint64_t sizeBytes, ReadMode mode, moert_error *error) const;
+  /// Takes a range that lies in one part out of the page cache.
   void drop(uint64_t offset, uint64_t sizeBytes) const;
   const Part &partOf(uint64_t offset) const;
   /// Path of the part for messages; `text` holds kPathBytes + 16 bytes.

@@ -44,9 +44,10 @@ public:
   moert_status create(Ledger &ledger, const PackFile &pack, const Storage &storage, moert_eviction policy,
                       uint32_t numLayers, uint32_t expertsPerLayer, uint32_t numSlots, uint64_t slotBytes, bool checks,
                       moert_error *error);
-  /// Tries one direct read; true if it proved itself by the checksum.
-  bool probeDirect(PackFile &writablePack);
-  moert_status startLanes(Ledger &ledger, uint32_t numLanes, moert_error *error);
+  /// Tries one direct read if the pack is open for that, and closes it for them unless the checksum is right.
+  void probeDirect(PackFile &writablePack);
+  /// Each read begins `delayNs` later than it could.
+  moert_status startLanes(Ledger &ledger, uint32_t numLanes, uint64_t delayNs, moert_error *error);
   /// Reads every expert; afterwards there are no misses. Needs a slot for each.
   moert_status loadAll(moert_error *error);
   void stop(Ledger &ledger);
@@ -70,11 +71,10 @@ public:
   Eviction eviction;
   PagerCounters counters;
   ExpertRecord *records;
-  bool useDirect;
 
 private:
   static void *laneMain(void *argument);
-  moert_status readRecord(int32_t expert, uint8_t *destination, bool direct, moert_error *error) const;
+  moert_status readRecord(int32_t expert, uint8_t *destination, ReadMode mode, moert_error *error) const;
   void finishLoad(int32_t slot);
   void failLoad(int32_t slot, const moert_error &error);
   void check();
@@ -84,7 +84,7 @@ private:
   int32_t *queue;
   Lane *lanes;
   uint32_t numLanes;
-  uint64_t slotBytes;
+  uint64_t slotBytes, readDelayNs;
   Region memory;
   uint32_t queueHead, queueLength, numReading;
   bool stopping, checks;

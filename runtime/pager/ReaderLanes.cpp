@@ -20,19 +20,17 @@ moert_status Pager::create(Ledger &ledger, const PackFile &packFile, const Stora
   checks = checkStates;
   uint64_t bytes = 0;
   char text[kSizeTextBytes];
-  if (!checkedMul(numSlots, bytesPerSlot, bytes) || !memory.create(ledger, bytes, Populate::Now))
+  if (!checkedMul(numSlots, bytesPerSlot, bytes) || !memory.create(ledger, bytes, Populate::OnFill))
     return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for %u expert slots (%s)", numSlots, sizeText(bytes, text));
   table.create(storage.table, numLayers * expertsPerLayer, expertsPerLayer, numSlots);
   eviction.create(policy, storage.eviction, numLayers, expertsPerLayer);
   return MOERT_STATUS_OK;
 }
 
-moert_status Pager::readRecord(int32_t expert, uint8_t *destination, bool direct, moert_error *error) const {
+moert_status Pager::readRecord(int32_t expert, uint8_t *destination, ReadMode mode, moert_error *error) const {
   const ExpertRecord &record = records[expert];
-  if (moert_status status = pack->read(record.offset, destination, record.bytes, direct, error))
+  if (moert_status status = pack->read(record.offset, destination, record.bytes, mode, error))
     return status;
-  if (!direct)
-    pack->drop(record.offset, record.bytes);
   if (hash64(destination, record.bytes) == record.checksum)
     return MOERT_STATUS_OK;
   char name[kPathBytes + 16];
@@ -44,20 +42,18 @@ moert_status Pager::readRecord(int32_t expert, uint8_t *destination, bool direct
               static_cast<unsigned long long>(record.offset - part.start), pack->partName(part, name));
 }
 
-bool Pager::probeDirect(PackFile &writablePack) {
+void Pager::probeDirect(PackFile &writablePack) {
   int32_t expert = 0;
   while (static_cast<uint32_t>(expert) < table.numExperts() && !hasExpert(expert))
     ++expert;
-  if (static_cast<uint32_t>(expert) == table.numExperts() || !writablePack.openDirect())
-    return false;
   // Direct reads may succeed without filling the buffer (FUSE): only the checksum tells. Slot 0 is still empty.
-  useDirect = readRecord(expert, memory.data, true, nullptr) == MOERT_STATUS_OK;
-  if (!useDirect)
+  if (static_cast<uint32_t>(expert) < table.numExperts() && writablePack.isDirect() &&
+      readRecord(expert, memory.data, ReadMode::Direct, nullptr) != MOERT_STATUS_OK)
     writablePack.closeDirect();
-  return useDirect;
 }
 
-moert_status Pager::startLanes(Ledger &ledger, uint32_t laneCount, moert_error *error) {
+moert_status Pager::startLanes(Ledger &ledger, uint32_t laneCount, uint64_t delayNs, moert_error *error) {
+  readDelayNs = delayNs;
   for (uint32_t i = 0; i < laneCount; ++i) {
     Lane &lane = lanes[i];
     lane.pager = this;
@@ -86,11 +82,12 @@ void *Pager::laneMain(void *argument) {
     ++pager.numReading;
     int32_t expert = pager.table[slot].expert;
     uint8_t *destination = pager.memory.data + static_cast<uint64_t>(slot) * pager.slotBytes;
-    bool direct = pager.useDirect;
     pager.mutex.unlock();
+    if (pager.readDelayNs)
+      sleepFor(pager.readDelayNs);
     moert_error error;
     error.status = MOERT_STATUS_OK;
-    moert_status status = pager.readRecord(expert, destination, direct, &error);
+    moert_status status = pager.readRecord(expert, destination, ReadMode::Direct, &error);
     pager.mutex.lock();
     if (status == MOERT_STATUS_OK)
       pager.finishLoad(slot);

@@ -23,13 +23,27 @@ static int32_t launchChains(moert_context *context, const moert_chain *chains, i
   return 0;
 }
 
+/// Rows of frequent tokens may stay in the page cache, all that were ever used may not.
+static void limitCachedRows(moert_model &model, uint64_t bytesRead) {
+  constexpr uint64_t kMostBytes = 8ull << 20, kLargestPartialPages = 2 * kPageBytes;
+  const moert_model_descriptor &d = *model.descriptor;
+  uint64_t bytes = bytesRead + kLargestPartialPages;
+  if (model.counters.cachedRowBytes.fetchAdd(bytes) + bytes <= kMostBytes)
+    return;
+  model.counters.cachedRowBytes.store(0);
+  for (uint32_t t = 0; t < d.num_streamed_tables; ++t)
+    model.pack.drop(model.storage.tableOffsets[t],
+                    d.streamed_tables[t].num_rows * (d.streamed_tables[t].row_bytes + 8ull));
+}
+
 static moert_status readRow(moert_session &session, uint32_t tableIndex, uint64_t row, uint8_t *destination) {
   moert_model &model = *session.model;
   const moert_streamed_table &table = model.descriptor->streamed_tables[tableIndex];
   uint64_t stride = table.row_bytes + 8ull;
   uint64_t offset = model.storage.tableOffsets[tableIndex] + row * stride;
-  if (moert_status status = model.pack.read(offset, session.row, stride, false, &session.error))
+  if (moert_status status = model.pack.read(offset, session.row, stride, ReadMode::Cached, &session.error))
     return status;
+  limitCachedRows(model, stride);
   uint64_t expected;
   memcpy(&expected, session.row + table.row_bytes, sizeof(expected));
   if (moepack_row_checksum(hash64(session.row, table.row_bytes), model.descriptor->plan_id, row) != expected) {

@@ -312,6 +312,8 @@ bool parseOptions(int argc, char **argv, Options &options) {
       {"--rewind-after", Kind::Count, &o.rewindAfter, 1, kMost32, "a number of tokens from 1", nullptr},
       {"--rewind-by", Kind::Count, &o.rewindBy, 1, kMost32, "a number of tokens from 1", nullptr},
       {"--lanes", Kind::Count, &o.lanes, 1, MOERT_MAX_READER_LANES, "a number of reader threads from 1 to 16", nullptr},
+      {"--buffered-reads", Kind::Switch, &o.bufferedReads, 0, 0, "", nullptr},
+      {"--delay-reads", Kind::Count, &o.delayReadsUs, 1, 1e7, "microseconds from 1 to 10000000", nullptr},
       {"--json", Kind::Switch, &o.json, 0, 0, "", nullptr},
       {"--special", Kind::Switch, &o.special, 0, 0, "", nullptr},
       {"--chat", Kind::Switch, &o.chat, 0, 0, "", nullptr},
@@ -390,6 +392,8 @@ void printHelp() {
       "                       once N tokens were generated, goes back M of them and on from there\n"
       "                       (shows that this changes nothing)\n"
       "  --lanes N            threads that read the weights (2)\n"
+      "  --buffered-reads     reads through the page cache even where direct reads work\n"
+      "  --delay-reads N      for experiments: each read of an expert begins N microseconds later\n"
       "  --logits FILE.npy    writes the logits of every token fed, float32 [tokens, vocabulary]\n"
       "  --json               prints one JSON object instead of the text\n"
       "  --doctor             checks this machine against the model, loads nothing; also --memory, --json\n"

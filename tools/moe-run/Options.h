@@ -44,6 +44,7 @@ struct Options {
   uint64_t window = 0;
   uint64_t keep = 0;
   uint64_t lanes = 0;
+  uint64_t delayReadsUs = 0;
   uint64_t stateCheckpoints = 0;
   uint64_t rewindAfter = 0;
   uint64_t rewindBy = 0;
@@ -60,6 +61,7 @@ struct Options {
   bool hasStateCheckpoints = false;
   bool hasPackOffset = false;
   bool hasPackBytes = false;
+  bool bufferedReads = false;
   bool lock = false;
   bool greedy = false;
   bool json = false;
