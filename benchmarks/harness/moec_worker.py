@@ -10,12 +10,15 @@ the structures: include/moert/moert.h.
 import argparse
 import ctypes
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import protocol  # noqa: E402
 
-API_VERSION = 3
+HEADER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../include/moert/moert.h")
+with open(HEADER, encoding="utf-8") as header:
+    API_VERSION = int(re.search(r"#define MOERT_API_VERSION (\d+)u", header.read()).group(1))
 FUNCTIONS = ("plan", "open", "close", "model_info", "model_plan", "tokenize", "detokenize", "session_create",
              "session_destroy", "prefill", "decode", "logits", "sample", "generate", "session_cancel", "session_reset",
              "session_length", "statistics", "status_name", "trim", "session_rewind")
