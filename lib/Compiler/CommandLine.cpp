@@ -65,10 +65,13 @@ flags of compile (precision takes --target, --quant, --group, --plan-precision, 
   --quiet               no progress
   --random-weights      MODEL is a CONFIG; weights are generated while they are packed
   --seed N              of the generated weights; default 0
+  --routing R           how generated routers use the experts of a layer: uniform (default, the worst case for paging)
+                        or zipf:S, the expert of rank r about as 1 / r^S, with layers that resemble their neighbours
   --tokenizer FILE      tokenizer.json for generated weights; default: that of CONFIG's folder, or one of bytes
 
 flags of synth:
   --seed N              the same seed gives the same bytes on every machine; default 0
+  --routing R           as for compile
   --dtype TYPE          bf16 (default), f16 or f32
   --shard-size SIZE     of a safetensors file; default 4GB
   --tokenizer FILE      as for compile
@@ -209,6 +212,7 @@ int runCompile(llvm::ArrayRef<llvm::StringRef> words, llvm::StringRef program) {
                              text("--dump-phases-to", options.dumpFolder),
                              flag("--random-weights", options.isRandom),
                              seedFlag(seed),
+                             routingFlag(options.zipfThousandths),
                              text("--tokenizer", options.tokenizer),
                              text("-o", options.output),
                              flag("--strict", options.isStrict),
@@ -218,6 +222,8 @@ int runCompile(llvm::ArrayRef<llvm::StringRef> words, llvm::StringRef program) {
     return fail(kWrongUsage, std::move(error));
   if (seed && !options.isRandom)
     return fail(kWrongUsage, fault("--seed goes with --random-weights"));
+  if (options.zipfThousandths && !options.isRandom)
+    return fail(kWrongUsage, fault("--routing goes with --random-weights"));
   options.seed = seed.value_or(0);
   options.targets = splitTargets(targets);
   if (llvm::Error error = checkCompile(options, positional))

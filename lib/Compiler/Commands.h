@@ -20,6 +20,9 @@ int fail(int code, llvm::Error error);
 /// `--seed`: any number of 64 bits.
 Flag seedFlag(std::optional<uint64_t> &seed);
 
+/// `--routing`: plain weights, or S of a Zipf distribution in thousandths.
+Flag routingFlag(std::optional<uint32_t> &zipfThousandths);
+
 /// Flags that say how a model is compiled: what `compile` and `estimate` share.
 std::vector<Flag> modelFlags(CompileOptions &options);
 

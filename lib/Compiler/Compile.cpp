@@ -109,6 +109,7 @@ llvm::Expected<Checkpoint> Compiler::openModel() {
   if (!model)
     return model.takeError();
   model->seed = options.seed;
+  model->zipfThousandths = options.zipfThousandths;
   model->numThreads = options.threads;
   model->isHashed = !isPlanOnly;
   if (!options.tokenizer.empty())

@@ -19,6 +19,7 @@ struct CompileOptions {
   std::string model;     ///< checkpoint folder, with `isRandom` a config; empty with `from`
   bool isRandom = false; ///< weights are generated from `seed`
   uint64_t seed = 0;
+  std::optional<uint32_t> zipfThousandths; ///< --routing of generated weights; absent: uniform
   std::string tokenizer; ///< tokenizer.json for generated weights; empty: that of the folder, or the bytes
   std::vector<std::string> targets;
   std::string quant, group, kv;

@@ -136,6 +136,7 @@ llvm::Error synthesize(const SynthOptions &options, llvm::raw_ostream &progress)
   if (!model)
     return model.takeError();
   model->seed = options.seed;
+  model->zipfThousandths = options.zipfThousandths;
   model->shardBytes = options.shardBytes;
   model->type = options.dtype == "f32" ? RandomType::F32 : options.dtype == "f16" ? RandomType::F16 : RandomType::BF16;
   if (!options.tokenizer.empty())

@@ -27,6 +27,7 @@ struct SynthOptions {
   std::string config, output, tokenizer; ///< no tokenizer: that of the config's folder, or the bytes
   std::string dtype = "bf16";
   uint64_t seed = 0, shardBytes = kDefaultShardBytes;
+  std::optional<uint32_t> zipfThousandths; ///< see RandomModel
 };
 
 /// Writes the random checkpoint. Errors: readRandomModel, Checkpoint::random, writeCheckpointFolder, a tokenizer that

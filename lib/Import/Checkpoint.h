@@ -31,6 +31,7 @@ struct RandomModel {
   std::string generation; // text of generation_config.json; empty: none
   std::string tokenizer;  // path of tokenizer.json; empty: the generated tokenizer of bytes
   uint64_t seed = 0;
+  std::optional<uint32_t> zipfThousandths; // absent: plain weights; see Routing
   RandomType type = RandomType::BF16;
   uint64_t shardBytes = kDefaultShardBytes;
   unsigned numThreads = 0; // of hashing; 0: all cores

@@ -35,7 +35,7 @@ uint64_t defaultChunk(const ModelConfig &config);
 /// Builds the module. No weight is read, but every file is hashed.
 ///
 /// Module attributes: moe.files = [{path, size : i64, hash}] (the weight files), moe.tokenizer = {path, size, hash};
-/// both with a `kind` where the compiler generates the content: "random:SEED" or "bytes";
+/// both with a `kind` where the compiler generates the content: "random:SEED" (and more) or "bytes";
 /// moe.model = {architecture, name, and i64 vocab_size, hidden_size, num_layers, num_heads, num_kv_heads, head_dim,
 /// num_experts, top_k, expert_size}, moe.generation = {temperature : f64, top_k : i64, top_p : f64, stop_ids =
 /// array<i64>}, moe.context, moe.chunk, moe.window and moe.sinks : i64.

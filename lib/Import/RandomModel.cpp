@@ -68,6 +68,13 @@ Expected<Checkpoint> Checkpoint::random(const RandomModel &model) {
     return std::move(error);
   if (Error error = checkpoint.addTokenizer(model))
     return std::move(error);
+  RandomKind kind(model.seed, checkpoint.modelConfig.isZeroCentred);
+  if (model.zipfThousandths) {
+    if (checkpoint.modelConfig.numExperts == 0)
+      return fault(model.configName + " has no experts, so --routing " + zipfText(*model.zipfThousandths) +
+                   " has no meaning; leave it out");
+    kind.routing = {*model.zipfThousandths, static_cast<uint32_t>(checkpoint.modelConfig.topK)};
+  }
   std::vector<RandomCheckpointTensor> tensors;
   if (Error error = forEachExpectedTensor(
           checkpoint.modelConfig, [&](llvm::StringRef name, llvm::ArrayRef<uint64_t> shape) -> Error {
@@ -77,8 +84,7 @@ Expected<Checkpoint> Checkpoint::random(const RandomModel &model) {
             return Error::success();
           }))
     return std::move(error);
-  Expected<RandomCheckpoint> planned = RandomCheckpoint::plan({model.seed, checkpoint.modelConfig.isZeroCentred},
-                                                              model.type, model.shardBytes, std::move(tensors));
+  Expected<RandomCheckpoint> planned = RandomCheckpoint::plan(kind, model.type, model.shardBytes, std::move(tensors));
   if (!planned)
     return fault(model.configName + ": " + llvm::toString(planned.takeError()));
   checkpoint.randomFiles = std::make_shared<const RandomCheckpoint>(std::move(*planned));

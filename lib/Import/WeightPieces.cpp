@@ -45,7 +45,8 @@ Expected<PiecedWeight> PiecedWeight::create(mlir::moe::WeightOp weight, int64_t 
       return fault(symbol + " ends behind the " + Twine(file.sizeBytes) + " bytes of " + file.name());
     WeightSource values{file.file.get(), *type, offset, *rowsOfSource, columns};
     if (!file.file)
-      values.random = RandomTensor::ofRank(file.random, weight.getTensorName(piece), shape.size(), shape.back());
+      values.random = RandomTensor::ofShape(file.random, weight.getTensorName(piece),
+                                            llvm::SmallVector<uint64_t, 3>(shape.begin(), shape.end()));
     result.pieces.push_back({std::move(values), isStack ? (index % indicesOfPiece) * rowsOfIndex : 0});
   }
   return result;

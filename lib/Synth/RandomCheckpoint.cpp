@@ -41,8 +41,8 @@ llvm::Expected<uint64_t> tensorBytes(const RandomCheckpointTensor &tensor, Rando
 
 } // namespace
 
-RandomTensor RandomCheckpointTensor::values(RandomKind kind) const {
-  return RandomTensor::ofRank(kind, name, static_cast<int64_t>(shape.size()), shape.back());
+RandomTensor RandomCheckpointTensor::values(const RandomKind &kind) const {
+  return RandomTensor::ofShape(kind, name, shape);
 }
 
 llvm::Expected<RandomCheckpoint> RandomCheckpoint::plan(RandomKind kind, RandomType type, uint64_t shardBytes,

@@ -31,7 +31,7 @@ struct RandomCheckpointTensor {
   uint64_t offsetBytes = 0; ///< from the start of the file
   uint64_t sizeBytes = 0;
 
-  RandomTensor values(RandomKind kind) const;
+  RandomTensor values(const RandomKind &kind) const;
 };
 
 struct RandomCheckpointFile {

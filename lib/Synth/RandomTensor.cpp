@@ -13,6 +13,7 @@
 #include <array>
 #include <bit>
 #include <cassert>
+#include <cmath>
 
 namespace moec {
 
@@ -24,6 +25,11 @@ constexpr uint64_t kStep = 0x9E3779B97F4A7C15;
 /// Four bytes have a mean of 510 and a variance of 4 * (2^16 - 1) / 12 = 21845.
 constexpr int32_t kMean = 510;
 constexpr uint64_t kVariance = 21845;
+
+/// With skewed routing, the first value of every embedding, beside others with a standard deviation of 1.
+constexpr float kConstant = 8;
+/// So many layers double the mean square of the residual stream, roughly (docs/synthetic-models.md, "Skewed routing").
+constexpr double kLayersToDouble = 50;
 
 /// SplitMix64's finalizer.
 inline uint64_t mix(uint64_t z) {
@@ -104,9 +110,9 @@ RandomTensor RandomTensor::vector(uint64_t seed, llvm::StringRef name) {
   return RandomTensor(seed, name, 8192, 1, 1.0f / 8192);
 }
 
-RandomTensor RandomTensor::ofRank(RandomKind kind, llvm::StringRef name, int64_t rank, uint64_t columns) {
-  if (rank != 1)
-    return matrix(kind.seed, name, columns);
+RandomTensor RandomTensor::ofShape(const RandomKind &kind, llvm::StringRef name, llvm::ArrayRef<uint64_t> shape) {
+  if (shape.size() != 1)
+    return kind.routing.isPlain() ? matrix(kind.seed, name, shape.back()) : skewed(kind, name, shape);
   if (name.ends_with(".A_log"))
     return RandomTensor(kind.seed, name, -16384, 16, 1.0f / 8192);
   // The norm inside DeltaNet is a plain one in every model.
@@ -114,6 +120,47 @@ RandomTensor RandomTensor::ofRank(RandomKind kind, llvm::StringRef name, int64_t
   if (name.ends_with(".bias") || (isNorm && kind.isZeroCentred))
     return RandomTensor(kind.seed, name, 0, 1, 1.0f / 8192);
   return vector(kind.seed, name);
+}
+
+RandomTensor RandomTensor::skewed(const RandomKind &kind, llvm::StringRef name, llvm::ArrayRef<uint64_t> shape) {
+  llvm::StringRef stem = name;
+  stem.consume_back(".weight");
+  if (stem.ends_with("embed_tokens")) {
+    RandomTensor tensor = matrix(kind.seed, name, 1);
+    tensor.columns = shape.back();
+    tensor.firstColumn = {kConstant};
+    return tensor;
+  }
+  RandomTensor tensor = matrix(kind.seed, name, shape.back());
+  if (stem.ends_with(".mlp.gate")) {
+    tensor.columns = shape.back();
+    tensor.firstColumn = tensor.routerColumn(kind.routing, name, shape.front());
+  } else if (stem.ends_with("down_proj")) {
+    tensor.unit *= stem.contains("shared_expert") ? 0.25f : 0.5f;
+  } else if (stem.ends_with(".o_proj") || stem.ends_with(".out_proj")) {
+    tensor.unit *= 0.125f;
+  }
+  return tensor;
+}
+
+std::vector<float> RandomTensor::routerColumn(Routing routing, llvm::StringRef name, uint64_t numExperts) const {
+  std::vector<std::pair<uint64_t, uint64_t>> order;
+  for (uint64_t expert = 0; expert < numExperts; ++expert)
+    order.push_back({mix(mix(~key) + (expert + 1) * kStep), expert});
+  std::sort(order.begin(), order.end());
+  // Layers add to all columns but the first, so its share falls; the scores rise as much.
+  uint64_t layer = 0;
+  name.split("layers.").second.consumeInteger(10, layer);
+  double growth = std::sqrt(1 + double(std::min<uint64_t>(layer, 1000)) / kLayersToDouble);
+  std::vector<float> scores = scoresByRank(numExperts, routing), column(numExperts);
+  for (uint64_t rank = 0; rank < numExperts; ++rank)
+    column[order[rank].second] = static_cast<float>(std::round(scores[rank] * growth * 256) / 256) / kConstant;
+  return column;
+}
+
+void RandomTensor::putFirstColumn(uint64_t first, llvm::MutableArrayRef<float> out) const {
+  for (uint64_t row = (first + columns - 1) / columns; row * columns < first + out.size(); ++row)
+    out[row * columns - first] = firstColumn[row % firstColumn.size()];
 }
 
 void RandomTensor::values(RandomType type, uint64_t first, llvm::MutableArrayRef<float> out) const {
@@ -126,6 +173,8 @@ void RandomTensor::values(RandomType type, uint64_t first, llvm::MutableArrayRef
     fillPairs(key, first / 2, center, factor, unit, target, (skipped + count + 1) / 2);
     if (!isWhole)
       std::copy_n(piece.data() + skipped, count, out.data());
+    if (!firstColumn.empty())
+      putFirstColumn(first, out.take_front(count));
     if (type == RandomType::BF16)
       roundAllToBf16(out.data(), count);
     else if (type == RandomType::F16)
@@ -153,18 +202,27 @@ void RandomTensor::bytes(RandomType type, uint64_t first, llvm::MutableArrayRef<
   }
 }
 
-std::string randomKind(RandomKind kind) {
-  return (kKindPrefix + std::to_string(kind.seed) + llvm::StringRef(kind.isZeroCentred ? kZeroCentred.data() : ""))
-      .str();
+std::string randomKind(const RandomKind &kind) {
+  std::string text = (kKindPrefix + std::to_string(kind.seed)).str();
+  if (kind.isZeroCentred)
+    text += kZeroCentred;
+  if (!kind.routing.isPlain())
+    text += ":" + zipfText(kind.routing.zipfThousandths) + ":" + std::to_string(kind.routing.topK);
+  return text;
 }
 
 std::optional<RandomKind> parseRandomKind(llvm::StringRef text) {
   RandomKind kind;
-  if (!text.consume_front(kKindPrefix))
+  if (!text.consume_front(kKindPrefix) || text.consumeInteger(10, kind.seed))
     return std::nullopt;
-  kind.isZeroCentred = text.consume_back(kZeroCentred);
-  if (text.getAsInteger(10, kind.seed))
+  kind.isZeroCentred = text.consume_front(kZeroCentred);
+  if (text.empty())
+    return kind;
+  auto [zipf, topK] = text.rsplit(':');
+  std::optional<uint32_t> thousandths = zipf.consume_front(":") ? parseZipf(zipf) : std::nullopt;
+  if (!thousandths || topK.getAsInteger(10, kind.routing.topK) || kind.routing.topK == 0)
     return std::nullopt;
+  kind.routing.zipfThousandths = *thousandths;
   return kind;
 }
 

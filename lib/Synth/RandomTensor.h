@@ -5,12 +5,15 @@
 #ifndef LIB_SYNTH_RANDOMTENSOR_H
 #define LIB_SYNTH_RANDOMTENSOR_H
 
+#include "lib/Synth/Routing.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace moec {
 
@@ -23,11 +26,13 @@ uint64_t bytesOf(RandomType type);
 
 /// Which generated checkpoint a tensor belongs to.
 struct RandomKind {
-  RandomKind(uint64_t seed = 0, bool isZeroCentred = false) : seed(seed), isZeroCentred(isZeroCentred) {}
+  RandomKind(uint64_t seed = 0, bool isZeroCentred = false, Routing routing = {})
+      : seed(seed), isZeroCentred(isZeroCentred), routing(routing) {}
   bool operator==(const RandomKind &) const = default;
 
   uint64_t seed;
   bool isZeroCentred; ///< norms multiply by 1 + w
+  Routing routing;
 };
 
 /// One tensor. A matrix has a bell-shaped spread around 0 with a standard deviation of 1 / sqrt(columns), so that
@@ -43,8 +48,9 @@ class RandomTensor {
 public:
   static RandomTensor matrix(uint64_t seed, llvm::StringRef name, uint64_t columns);
   static RandomTensor vector(uint64_t seed, llvm::StringRef name);
-  /// A vector with `rank` 1, whose name says around what, else a matrix.
-  static RandomTensor ofRank(RandomKind kind, llvm::StringRef name, int64_t rank, uint64_t columns);
+  /// A tensor of a checkpoint: a vector, whose name says around what, or a matrix, or several. With skewed routing
+  /// embeddings, routers and what is added to the residual stream have other values, by name.
+  static RandomTensor ofShape(const RandomKind &kind, llvm::StringRef name, llvm::ArrayRef<uint64_t> shape);
 
   /// Elements [first, first + out.size()) as they read back from storage in `type`.
   void values(RandomType type, uint64_t first, llvm::MutableArrayRef<float> out) const;
@@ -53,15 +59,21 @@ public:
 
 private:
   RandomTensor(uint64_t seed, llvm::StringRef name, int32_t center, int32_t factor, float unit);
+  static RandomTensor skewed(const RandomKind &kind, llvm::StringRef name, llvm::ArrayRef<uint64_t> shape);
+  std::vector<float> routerColumn(Routing routing, llvm::StringRef name, uint64_t numExperts) const;
+  void putFirstColumn(uint64_t first, llvm::MutableArrayRef<float> out) const;
 
   uint64_t key;
   int32_t center, factor; ///< value = (center + factor * (sum of four bytes - 510)) * unit
   float unit;             ///< a power of two
+  /// What stands in the first column instead, row by row and again from the start; empty: as everywhere.
+  std::vector<float> firstColumn;
+  uint64_t columns = 1; ///< of a tensor with another first column
 };
 
-/// What the IR calls a generated file: "random:SEED", or "random:SEED:zero_centred". Changes with the generator, so
-/// that an older IR is refused.
-std::string randomKind(RandomKind kind);
+/// What the IR calls a generated file: "random:SEED", with ":zero_centred" and with ":zipf:S:TOPK" behind it where they
+/// apply. Changes with the generator, so that an older IR is refused.
+std::string randomKind(const RandomKind &kind);
 /// The kind, or nothing if `text` is no such text.
 std::optional<RandomKind> parseRandomKind(llvm::StringRef text);
 

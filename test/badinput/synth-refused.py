@@ -40,7 +40,10 @@ with scratch() as folder:
     for seed in ("abc", "-1", str(2 ** 64)):
         result = moec("synth", config, "--seed", seed, "-o", out, code=2)
         check("--seed" in result.err and "whole number" in result.err, result.err)
-    for flags in (("--seed", 1), ("--tokenizer", config)):
+    for routing in ("zipf", "zipf:-1", "zipf:1e0", "zipf:4.5", "zipf:1.2345", "even"):
+        result = moec("synth", config, "--routing", routing, "-o", out, code=2)
+        check("--routing" in result.err and "zipf:S" in result.err, result.err)
+    for flags in (("--seed", 1), ("--routing", "zipf:1"), ("--tokenizer", config)):
         check("--random-weights" in moec("compile", folder, "--target", "host", *flags, "-o", out, code=2).err, flags)
     expect_error(moec("estimate", config, "--target", "host", "--memory", "10KB", code=None), "--memory", "needs")
     expect_error(moec("estimate", config, "--target", "host", "--quant", "source", code=None), "--quant source",

@@ -32,6 +32,15 @@ with scratch() as folder:
          path("random"))
     check(same_files(path("file.moepack"), path("random.moepack")), "the pack of generated weights differs")
 
+    moec("synth", config, "--seed", 7, "--routing", "uniform", "-o", path("uniform"))
+    check(same_files(path("tiny/model.safetensors"), path("uniform/model.safetensors")), "uniform is not the default")
+    moec("synth", config, "--seed", 7, "--routing", "zipf:1.2", "-o", path("skewed"))
+    moec("compile", path("skewed"), *FLAGS, "-o", path("skewedfile"))
+    moec("compile", "--random-weights", "--seed", 7, "--routing", "zipf:1.2", config, *FLAGS, "-o",
+         path("skewedrandom"))
+    check(same_files(path("skewedfile.moepack"), path("skewedrandom.moepack")), "the pack of skewed routers differs")
+    check(not same_files(path("file.moepack"), path("skewedrandom.moepack")), "--routing changes nothing")
+
     def records(name):
         return [line for line in moe_pack("list", path(name)).out.splitlines() if "expert" in line]
 

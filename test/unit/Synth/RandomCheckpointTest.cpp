@@ -54,7 +54,7 @@ TEST(RandomCheckpoint, ShardsHoldWholeTensors) {
       for (const SafetensorsEntry &entry : read->entries()) {
         uint64_t rows = entry.shape.size() == 1 ? 1 : entry.shape[0];
         std::vector<float> values(rows * entry.shape.back());
-        RandomTensor::ofRank(3, entry.name, entry.shape.size(), entry.shape.back()).values(RandomType::BF16, 0, values);
+        RandomTensor::ofShape(3, entry.name, entry.shape).values(RandomType::BF16, 0, values);
         EXPECT_EQ(llvm::cantFail(readWeight(target + "/" + file.name, TensorType::BF16, entry.offsetBytes, rows,
                                             entry.shape.back())),
                   values);
