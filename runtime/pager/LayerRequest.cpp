@@ -24,9 +24,9 @@ void LayerRequest::hold(const SlotTable &table, RoutedExpert &entry, int32_t slo
   entry.state = RoutedState::Requested;
 }
 
-int32_t LayerRequest::begin(SlotTable &table, Eviction &eviction, int32_t atLayer, uint32_t numTokens, uint32_t topK) {
+void LayerRequest::begin(SlotTable &table, Eviction &eviction, int32_t atLayer, uint32_t numTokens, uint32_t topK) {
   layer = atLayer;
-  numMissing = numStarted = numPlaces = 0;
+  numMissing = numResident = numUseful = numLate = numStarted = numPlaces = 0;
   eviction.beginLayer(layer, numTokens);
   // What is there is pinned first, so that the misses do not push it out.
   for (int32_t i = 0; i < numRouted; ++i) {
@@ -37,12 +37,15 @@ int32_t LayerRequest::begin(SlotTable &table, Eviction &eviction, int32_t atLaye
       missing[numMissing++] = i;
       continue;
     }
+    bool isResident = table[slot].state != SlotState::Loading, isAhead = table[slot].isAhead;
+    numResident += isResident;
+    numUseful += isResident && isAhead;
+    numLate += !isResident && isAhead;
     table.pin(slot);
     hold(table, entry, slot);
   }
   if (numMissing)
     choosePlaces(table, eviction, topK);
-  return numRouted - numMissing;
 }
 
 /// The least worth first; equal ones stay in ascending order.

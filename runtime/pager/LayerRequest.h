@@ -39,14 +39,13 @@ public:
   /// Takes the arrays from a region.
   void place(Carver &carver, uint64_t expertsPerLayer);
   /// Forgets the last request. Pins are the caller's matter.
-  void clear() { numRouted = numMissing = numStarted = numPlaces = 0; }
+  void clear() { numRouted = numMissing = numResident = numUseful = numLate = numStarted = numPlaces = 0; }
   /// Experts in ascending order, before `begin`.
   void add(int32_t expert, int32_t pairBegin, int32_t pairEnd) {
     routed[numRouted++] = {expert, pairBegin, pairEnd, -1, 0, RoutedState::Waiting};
   }
-  /// Marks the uses, pins what is there and settles the rest. Returns the number of experts that are there, or on their
-  /// way ahead of need.
-  int32_t begin(SlotTable &table, Eviction &eviction, int32_t layer, uint32_t numTokens, uint32_t topK);
+  /// Marks the uses, pins what is there or on its way, and settles the rest.
+  void begin(SlotTable &table, Eviction &eviction, int32_t layer, uint32_t numTokens, uint32_t topK);
   /// Starts the next load, for the expert `index` of the request.
   LoadStart startNext(SlotTable &table, const Eviction &eviction, int32_t &index);
   /// Whether the slot of a requested expert still holds it.
@@ -56,7 +55,10 @@ public:
   }
 
   RoutedExpert *routed; /// [expertsPerLayer]
-  int32_t numRouted, numMissing;
+  int32_t numRouted;
+  // What `begin` found: experts without a slot; of the others, those in memory, those in memory by a load ahead of
+  // need, and those whose load ahead of need still runs.
+  int32_t numMissing, numResident, numUseful, numLate;
 
 private:
   /// Where one of the first `numPlaces` loads goes: into the slot of `expert`, or into an empty one (-1).
@@ -68,8 +70,8 @@ private:
   LoadStart makeRoom(SlotTable &table, const Eviction &eviction) const;
   void hold(const SlotTable &table, RoutedExpert &entry, int32_t slot);
 
-  int32_t *missing; /// [expertsPerLayer] indices of `routed`, in the order of the loads
-  Place *places;    /// [expertsPerLayer]
+  int32_t *missing;            /// [expertsPerLayer] indices of `routed`, in the order of the loads
+  Place *places;               /// [expertsPerLayer]
   VictimList::Victim *victims; /// [expertsPerLayer]
   int32_t layer, numStarted, numPlaces;
 };

@@ -21,6 +21,8 @@ struct ExpertRecord {
 
 struct PagerCounters {
   Atomic<uint64_t> hits, misses, bytesRead, stallNs;
+  /// Loads ahead of need that had ended, and that had not, when the need showed.
+  Atomic<uint64_t> usefulAhead, lateAhead;
 };
 
 /// Invariants, checked by `assertState` under the mutex: those of the slot table, and

@@ -41,6 +41,7 @@ int32_t SlotTable::startLoad(int32_t expert, uint32_t pins) {
   page.expert = expert;
   page.layer = expert / static_cast<int32_t>(layerExperts);
   page.next = -1;
+  page.isAhead = pins == 0;
   ++page.generation;
   slotOfExpert[expert] = slot;
   ++loadingCount;
@@ -74,6 +75,7 @@ void SlotTable::pin(int32_t slot) {
   if (page.state == SlotState::Resident)
     page.state = SlotState::Pinned;
   ++page.pins;
+  page.isAhead = false;
 }
 
 bool SlotTable::unpin(int32_t slot) {

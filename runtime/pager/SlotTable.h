@@ -23,6 +23,7 @@ struct PageSlot {
   int32_t layer;       /// tag
   uint32_t generation; /// tag: counts the loads of this slot, so that who remembers a slot sees whether it is the same
   int32_t next;        /// in the list of empty slots
+  bool isAhead;        /// loaded, or being loaded, ahead of a need that did not show yet
 };
 
 /// Invariants, checked by `assertState`:

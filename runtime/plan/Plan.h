@@ -41,6 +41,8 @@ struct Settings {
   uint32_t keep;             /// first tokens that stay in a slide
   uint32_t stateCheckpoints; /// 0 if the model has no recurrent state
   moert_eviction eviction;
+  moert_routing_callback onRouting; /// null = none
+  void *routingUser;
   CpuSet cpus;          /// of the compute threads; empty = not pinned
   uint64_t budgetBytes; /// 0 = everything resident
   uint64_t codeBytes;   /// mapped bytes of the .so; its own, unless the compiler plans for another file

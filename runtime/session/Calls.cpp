@@ -83,10 +83,21 @@ static int32_t beginExperts(moert_context *context, int32_t layer, const int32_t
                               context->experts_used, &session.error);
 }
 
+void reportRouting(moert_session &session) {
+  const Settings &settings = session.model->settings;
+  moert_routing routing;
+  if (!settings.onRouting || !session.waves.takeRouting(routing))
+    return;
+  routing.position = static_cast<uint64_t>(session.context.position);
+  settings.onRouting(settings.routingUser, &routing);
+}
+
 static int32_t nextWave(moert_context *context, int32_t) {
   moert_session &session = sessionOf(context);
   if (moert_status status = session.waves.next(session.model->pager, context->wave, &session.error))
     return -status;
+  if (!context->wave.num_experts)
+    reportRouting(session);
   return context->wave.num_experts;
 }
 

@@ -31,7 +31,7 @@ moert_status ExpertWaves::begin(Pager &pager, const moert_model_descriptor &d, i
                 "generated code asked for experts of layer %d, %d for each of %lld tokens", layer, topK,
                 static_cast<long long>(numTokens));
   finish(pager);
-  int32_t numExperts = static_cast<int32_t>(d.num_experts);
+  numExperts = static_cast<int32_t>(d.num_experts);
   int32_t numPairs = static_cast<int32_t>(numTokens) * topK;
   memset(counts, 0, sizeof(int32_t) * (static_cast<size_t>(numExperts) + 1));
   for (int32_t p = 0; p < numPairs; ++p) {
@@ -53,11 +53,50 @@ moert_status ExpertWaves::begin(Pager &pager, const moert_model_descriptor &d, i
       pairs[counts[ids[p]]++] = p;
 
   Lock lock(pager.mutex);
-  int32_t numPresent =
-      request.begin(pager.table, pager.eviction, layer, static_cast<uint32_t>(numTokens), static_cast<uint32_t>(topK));
-  pager.counters.hits.fetchAdd(static_cast<uint64_t>(numPresent));
+  request.begin(pager.table, pager.eviction, layer, static_cast<uint32_t>(numTokens), static_cast<uint32_t>(topK));
+  noteRequest(pager, layer, numTokens, topK);
   startLoads(pager);
   return MOERT_STATUS_OK;
+}
+
+void ExpertWaves::noteRequest(Pager &pager, int32_t layer, int64_t numTokens, int32_t topK) {
+  // What another session is loading is in memory as far as this one is concerned.
+  pager.counters.hits.fetchAdd(static_cast<uint64_t>(request.numRouted - request.numMissing - request.numLate));
+  pager.counters.misses.fetchAdd(static_cast<uint64_t>(request.numLate));
+  pager.counters.usefulAhead.fetchAdd(static_cast<uint64_t>(request.numUseful));
+  pager.counters.lateAhead.fetchAdd(static_cast<uint64_t>(request.numLate));
+  routing = {};
+  routing.layer = static_cast<uint32_t>(layer);
+  routing.num_tokens = static_cast<uint32_t>(numTokens);
+  routing.top_k = static_cast<uint32_t>(topK);
+  routing.num_distinct = static_cast<uint32_t>(request.numRouted);
+  routing.num_missed = static_cast<uint32_t>(request.numRouted - request.numResident);
+  for (int32_t i = 0; i < request.numRouted; ++i) {
+    const RoutedExpert &entry = request.routed[i];
+    if (entry.state == RoutedState::Waiting || pager.table[entry.slot].state == SlotState::Loading)
+      routing.bytes_read += pager.records[entry.expert].bytes;
+  }
+  routing.begin_ns = monotonicNs();
+  hasRouting = true;
+}
+
+bool ExpertWaves::takeRouting(moert_routing &taken) {
+  if (!hasRouting)
+    return false;
+  hasRouting = false;
+  // Nobody reads the pairs of the last wave any more, and there is room for the ids.
+  int32_t numPairs = static_cast<int32_t>(routing.num_tokens * routing.top_k);
+  for (int32_t p = 0; p < numPairs; ++p)
+    wavePairs[p] = kUnused;
+  for (int32_t i = 0; i < request.numRouted; ++i) {
+    const RoutedExpert &entry = request.routed[i];
+    for (int32_t p = entry.pairBegin; p < entry.pairEnd; ++p)
+      wavePairs[pairs[p]] = entry.expert - static_cast<int32_t>(routing.layer) * numExperts;
+  }
+  taken = routing;
+  taken.ids = wavePairs;
+  taken.end_ns = numDone == request.numRouted ? monotonicNs() : 0;
+  return true;
 }
 
 void ExpertWaves::startLoads(Pager &pager) {
@@ -150,6 +189,7 @@ void ExpertWaves::finish(Pager &pager) {
     }
   }
   request.clear();
+  hasRouting = false;
   numDone = numComputing = 0;
 }
 

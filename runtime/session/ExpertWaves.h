@@ -6,6 +6,7 @@
 #define RUNTIME_SESSION_EXPERTWAVES_H
 
 #include "moert/Generated.h"
+#include "moert/moert.h"
 #include "runtime/base/Memory.h"
 #include "runtime/pager/LayerRequest.h"
 #include "runtime/pager/Pager.h"
@@ -24,10 +25,14 @@ public:
                      int64_t numTokens, int32_t topK, int64_t used, moert_error *error);
   /// Drops the pins of the last wave, waits for the next experts, fills `wave`; no experts = all are done.
   moert_status next(Pager &pager, moert_wave &wave, moert_error *error);
+  /// Once after each request: what was asked for, with `end_ns` 0 if not all was computed. The ids are valid until the
+  /// next request. False if there is nothing to tell.
+  bool takeRouting(moert_routing &taken);
   /// Drops all pins; called when an entry function returns.
   void finish(Pager &pager);
 
 private:
+  void noteRequest(Pager &pager, int32_t layer, int64_t numTokens, int32_t topK);
   void dropWave(Pager &pager);
   void startLoads(Pager &pager);
   moert_status collect(Pager &pager, moert_error *error);
@@ -37,7 +42,9 @@ private:
   int32_t *pairs;  /// [max_chunk * top_k], sorted by expert, ascending inside
   int32_t *wavePairs, *wavePairBegin;
   const uint8_t **waveRecords;
-  int32_t numDone, numComputing;
+  int32_t numDone, numComputing, numExperts;
+  moert_routing routing;
+  bool hasRouting;
 };
 
 } // namespace moert

@@ -53,6 +53,7 @@ static moert_status runEntry(moert_session &session, moert_entry entry, const ch
     FloatMode mode;
     result = entry(&context);
   }
+  reportRouting(session);
   session.waves.finish(session.model->pager);
   if (result == 0)
     return MOERT_STATUS_OK;

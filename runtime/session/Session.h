@@ -22,6 +22,9 @@ moert_status createSession(moert_model *model, moert_session **session, moert_er
 void destroySession(moert_session *session);
 moert_status resetSession(moert_session &session, moert_error *error);
 
+/// Tells the owner of the model what the last layer's router chose, if it wants to know and was not told.
+void reportRouting(moert_session &session);
+
 /// The calls that generated code makes.
 extern const moert_calls kCalls;
 

@@ -61,7 +61,7 @@ uint64_t reportNumber(const char *text, const char *key) {
 }
 
 /// All measurements with one number of threads.
-class Bench : OpenModel {
+class Bench : public OpenModel {
 public:
   Bench(const Options &options, Array<Measurement> &tests, Array<double> &rates)
       : options(options), tests(tests), rates(rates), random(options.seed) {}
@@ -356,7 +356,7 @@ int measure(const Options &options) {
     if (options.hasBenchThreads)
       now.threads = options.benchThreads.values[i];
     Bench bench(now, tests, rates);
-    if (!bench.run(i == 0))
+    if (!bench.run(i == 0) || !bench.finishTrace())
       return bench.exitCode;
     if (options.json && i + 1 == options.benchThreads.count)
       bench.printObject();

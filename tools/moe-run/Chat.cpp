@@ -231,6 +231,8 @@ int Conversation::run() {
     if (!readLine(isEnd))
       return kExitFault;
     // On a terminal the error was seen; a script sees the exit code.
+    if (isEnd && !finishTrace())
+      return kExitFault;
     if (isEnd)
       return wasRefused && !isatty(STDIN_FILENO) ? kExitFault : kExitRight;
     bool isCommand = false;

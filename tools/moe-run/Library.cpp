@@ -164,14 +164,34 @@ bool joinPack(Array<char> &path, const char *folder, size_t folderLength, const 
 } // namespace
 
 bool OpenModel::openModel(const Options &options, moert_error &error, int &exitCode) {
+  return checkLibrary(options) && (api = loadLibrary(options.libraryPath)) && openLoaded(options, error, exitCode);
+}
+
+bool OpenModel::openLoaded(const Options &options, moert_error &error, int &exitCode) {
   Array<char> packPath;
-  if (!checkLibrary(options) || !(api = loadLibrary(options.libraryPath)) || !findPack(options, packPath))
+  if (!findPack(options, packPath))
     return false;
   moert_open_options open = openOptions(options, packPath.data());
-  if (api->open(&open, &model, &error) == MOERT_STATUS_OK)
+  if (options.tracePath && !trace.open(options.tracePath, open))
+    return false;
+  if (api->open(&open, &model, &error) != MOERT_STATUS_OK) {
+    exitCode = printRefusal(*api, error);
+    return false;
+  }
+  moert_model_info info = {};
+  moert_plan_info plan = {};
+  if (!trace.isOpen())
     return true;
-  exitCode = printRefusal(*api, error);
-  return false;
+  if (api->model_info(model, &info, &error) != MOERT_STATUS_OK ||
+      api->model_plan(model, &plan, &error) != MOERT_STATUS_OK)
+    return printError("%s", error.message);
+  return trace.begin(info, plan);
+}
+
+bool OpenModel::finishTrace() {
+  moert_statistics statistics = {};
+  return !trace.isOpen() ||
+         (api->statistics(model, &statistics, nullptr) == MOERT_STATUS_OK && trace.finish(statistics));
 }
 
 OpenModel::~OpenModel() {
@@ -224,6 +244,13 @@ const moert_api *loadLibrary(const char *path, const moert_model_descriptor **de
   return api;
 }
 
+static uint32_t evictionOf(const char *name) {
+  return !name                      ? MOERT_EVICTION_DEFAULT
+         : strcmp(name, "lru") == 0 ? MOERT_EVICTION_LRU
+         : strcmp(name, "lfu") == 0 ? MOERT_EVICTION_LFU
+                                    : MOERT_EVICTION_FREQUENCY_RECENCY;
+}
+
 moert_open_options openOptions(const Options &options, const char *packPath) {
   moert_open_options open = {};
   open.struct_bytes = sizeof(open);
@@ -237,6 +264,7 @@ moert_open_options openOptions(const Options &options, const char *packPath) {
   open.sinks = options.hasSinks && !options.sinks ? UINT32_MAX : static_cast<uint32_t>(options.sinks);
   open.pack_offset = options.packOffset;
   open.pack_bytes = options.packBytes;
+  open.eviction = evictionOf(options.eviction);
   open.experts_used = static_cast<uint32_t>(options.expertsUsed);
   open.lock_memory = options.lock;
   open.buffered_reads = options.bufferedReads;

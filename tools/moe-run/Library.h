@@ -8,6 +8,7 @@
 #include "moert/moert.h"
 #include "tools/moe-run/Message.h"
 #include "tools/moe-run/Options.h"
+#include "tools/moe-run/TraceFile.h"
 
 namespace moerun {
 
@@ -28,10 +29,17 @@ struct OpenModel {
 
   /// Loads the library and opens its model, by the flags. False after a message; then `exitCode` may have changed.
   bool openModel(const Options &options, moert_error &error, int &exitCode);
+  /// The same with a library that is loaded.
+  bool openLoaded(const Options &options, moert_error &error, int &exitCode);
+  /// With --trace: the file gets its name. False after a message.
+  bool finishTrace();
 
   const moert_api *api = nullptr;
   moert_model *model = nullptr;
   moert_session *session = nullptr;
+
+private:
+  TraceFile trace;
 };
 
 /// The pack of the model: --pack, or OUT.moepack for OUT.so, also NAME.moepack for libNAME.so. False after a message.

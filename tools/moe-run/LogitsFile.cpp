@@ -3,38 +3,16 @@
 /// Writes logits row by row into a NumPy file.
 #include "tools/moe-run/LogitsFile.h"
 
-#include <errno.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <stdio.h>
 
 namespace moerun {
 
 /// A multiple of 64, as the format asks for, with room for any number of rows.
 static constexpr size_t kHeaderBytes = 128;
 
-LogitsFile::~LogitsFile() {
-  if (!file)
-    return;
-  fclose(file);
-  unlink(temporaryPath.data());
-}
-
-bool LogitsFile::fail(const char *action) { return printError("cannot %s %s: %s", action, path, strerror(errno)); }
-
-bool LogitsFile::open(const char *filePath, uint32_t columns) {
-  path = filePath;
+bool LogitsFile::open(const char *path, uint32_t columns) {
   numColumns = columns;
-  // The final rename would take the place of a device or a pipe for good.
-  struct stat status;
-  if (*path == '\0' || (stat(path, &status) == 0 && !S_ISREG(status.st_mode)))
-    return printError("cannot write the logits to '%s': expected a file or a free name, found %s", path,
-                      *path ? "a folder, a device or a pipe" : "no name");
-  char suffix[32];
-  int length = snprintf(suffix, sizeof(suffix), ".%ld.tmp", static_cast<long>(getpid()));
-  if (!temporaryPath.append(path, strlen(path)) || !temporaryPath.append(suffix, static_cast<size_t>(length) + 1))
-    return printError("out of memory");
-  file = fopen(temporaryPath.data(), "wb");
-  return file ? writeHeader() : fail("create");
+  return file.open(path, "the logits") && writeHeader();
 }
 
 bool LogitsFile::writeHeader() {
@@ -48,27 +26,14 @@ bool LogitsFile::writeHeader() {
                static_cast<unsigned long long>(numRows), numColumns);
   header[10 + length] = ' ';
   header[kHeaderBytes - 1] = '\n';
-  return fwrite(header, kHeaderBytes, 1, file) == 1 || fail("write");
+  return file.write(header, kHeaderBytes);
 }
 
 bool LogitsFile::writeRow(const float *row) {
   ++numRows;
-  return fwrite(row, sizeof(float), numColumns, file) == numColumns || fail("write");
+  return file.write(row, sizeof(float) * numColumns);
 }
 
-bool LogitsFile::finish() {
-  if (fseek(file, 0, SEEK_SET) != 0)
-    return fail("write");
-  if (!writeHeader())
-    return false;
-  FILE *closing = file;
-  file = nullptr;
-  if (fclose(closing) != 0 || rename(temporaryPath.data(), path) != 0) {
-    fail("write");
-    unlink(temporaryPath.data());
-    return false;
-  }
-  return true;
-}
+bool LogitsFile::finish() { return file.rewind() && writeHeader() && file.finish(); }
 
 } // namespace moerun

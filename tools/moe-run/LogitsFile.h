@@ -4,34 +4,25 @@
 #ifndef TOOLS_MOE_RUN_LOGITSFILE_H
 #define TOOLS_MOE_RUN_LOGITSFILE_H
 
-#include "tools/moe-run/Message.h"
+#include "tools/moe-run/OutputFile.h"
 
-#include <stdio.h>
+#include <stdint.h>
 
 namespace moerun {
 
 /// float32 [rows, columns]. The number of rows is not known at the start, so the header is written again at the end.
-/// The file has a temporary name until `finish`; without it nothing is left behind.
 class LogitsFile {
 public:
-  LogitsFile() = default;
-  LogitsFile(const LogitsFile &) = delete;
-  LogitsFile &operator=(const LogitsFile &) = delete;
-  ~LogitsFile();
-
   /// False after a message, as all that follow.
   bool open(const char *path, uint32_t numColumns);
   bool writeRow(const float *row);
   bool finish();
-  bool isOpen() const { return file != nullptr; }
+  bool isOpen() const { return file.isOpen(); }
 
 private:
   bool writeHeader();
-  bool fail(const char *action);
 
-  FILE *file = nullptr;
-  const char *path = nullptr;
-  Array<char> temporaryPath;
+  OutputFile file;
   uint32_t numColumns = 0;
   uint64_t numRows = 0;
 };

@@ -187,6 +187,8 @@ bool checkCombinations(const Options &options) {
   if (!options.bench &&
       (options.hasBenchPrompt || options.hasBenchTokens || options.hasBenchThreads || options.hasBenchOther))
     return usageError("-p, -n, -d, -t, -r and --bandwidth belong to --bench");
+  if (options.tracePath && (options.doctor || options.benchThreads.count > 1))
+    return usageError("--trace and %s exclude each other", options.doctor ? "--doctor" : "several -t");
   if (options.hasBenchThreads && options.threads)
     return usageError("-t and --threads exclude each other");
   if (options.doctor || options.bench) {
@@ -288,6 +290,8 @@ bool parseOptions(int argc, char **argv, Options &options) {
       {"--prompt-file", Kind::Text, &o.promptFile, 0, 0, "the path of a text file, or - for stdin", nullptr},
       {"--ids", Kind::Text, &o.ids, 0, 0, "token ids such as 1,2,3", nullptr},
       {"--logits", Kind::Text, &o.logitsPath, 0, 0, "the path of a .npy file", nullptr},
+      {"--trace", Kind::Text, &o.tracePath, 0, 0, "the path of a file", nullptr},
+      {"--eviction", Kind::Choice, &o.eviction, 0, 0, "lru or lfu or faded", nullptr},
       {"--max-tokens", Kind::Count, &o.maxTokens, 0, kMost32, "a number from 0 (until stop or context)",
        &o.hasMaxTokens},
       {"--greedy", Kind::Switch, &o.greedy, 0, 0, "", nullptr},
@@ -394,6 +398,9 @@ void printHelp() {
       "  --lanes N            threads that read the weights (2)\n"
       "  --buffered-reads     reads through the page cache even where direct reads work\n"
       "  --delay-reads N      for experiments: each read of an expert begins N microseconds later\n"
+      "  --eviction POLICY    which expert makes room for another: faded (frequency that fades, the default), lru, "
+      "lfu\n"
+      "  --trace FILE         records what each layer's router chose, what was missed and when (docs/paging.md)\n"
       "  --logits FILE.npy    writes the logits of every token fed, float32 [tokens, vocabulary]\n"
       "  --json               prints one JSON object instead of the text\n"
       "  --doctor             checks this machine against the model, loads nothing; also --memory, --json\n"

@@ -27,6 +27,8 @@ struct Options {
   const char *promptFile = nullptr;
   const char *ids = nullptr;
   const char *logitsPath = nullptr;
+  const char *tracePath = nullptr;
+  const char *eviction = nullptr;
   const char *cpus = nullptr;
   const char *onFull = nullptr;
   const char *system = nullptr;

@@ -70,15 +70,9 @@ bool Runner::load() {
 }
 
 bool Runner::open() {
-  Array<char> packPath;
-  if (!findPack(options, packPath))
-    return false;
-  moert_open_options open = openOptions(options, packPath.data());
   moert_error error = {};
-  if (api->open(&open, &model, &error) != MOERT_STATUS_OK) {
-    exitCode = printRefusal(*api, error);
+  if (!openLoaded(options, error, exitCode))
     return false;
-  }
   if (api->model_info(model, &info, &error) != MOERT_STATUS_OK ||
       api->model_plan(model, &result.plan, &error) != MOERT_STATUS_OK)
     return fail(error);
@@ -291,6 +285,10 @@ int Runner::run() {
   if (!load() || !open() || !readPrompt())
     return exitCode;
   bool generated = generate();
+  if (generated && !finishTrace()) {
+    result.generated.finish_reason = MOERT_FINISH_ERROR;
+    generated = false;
+  }
   if (generated && logits.isOpen() && !logits.finish()) {
     result.generated.finish_reason = MOERT_FINISH_ERROR;
     generated = false;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Slots keep their invariants under any order of transitions; loads ahead of need take nobody's place who needs it.
+#include "runtime/pager/SlotTable.h"
 #include "runtime/pager/Eviction.h"
 #include "runtime/pager/LayerRequest.h"
 #include "runtime/pager/LoadAhead.h"
-#include "runtime/pager/SlotTable.h"
 
 #include <gtest/gtest.h>
 
@@ -114,8 +114,7 @@ TEST(LoadAhead, FillsEmptySlotsAndSkipsWhatIsThere) {
 }
 
 TEST(LoadAhead, NeverTakesThePlaceOfWhatIsNeededBefore) {
-  for (moert_eviction policy :
-       {MOERT_EVICTION_LRU, MOERT_EVICTION_LFU, MOERT_EVICTION_FREQUENCY_RECENCY}) {
+  for (moert_eviction policy : {MOERT_EVICTION_LRU, MOERT_EVICTION_LFU, MOERT_EVICTION_FREQUENCY_RECENCY}) {
     Slots s(policy, 4);
     // In the turn of layer 0, what layer 1 used has its turn no later than a prediction for layer 1 or 2.
     s.turn(1, {0, 1, 2, 3});
