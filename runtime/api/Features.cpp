@@ -61,7 +61,7 @@ uint32_t cpuFeatures() {
 }
 #endif
 
-const char *featureName(uint32_t bit) {
+static const char *featureName(uint32_t bit) {
   switch (bit) {
   case MOERT_FEATURE_ARM_DOTPROD:
     return "dotprod";

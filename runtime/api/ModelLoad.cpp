@@ -75,17 +75,21 @@ static moert_status addRecord(moert_model &model, uint64_t index, const moepack_
   }
 }
 
-/// Calls `visit(index, record)` for each record, in order; stops at the first failure.
+/// Calls `visit(index, record)` for each record, in order; stops at the first failure. Hashes what it reads: a bit that
+/// was right a moment ago may be wrong now.
 template <typename Visit> static moert_status visitDirectory(moert_model &model, moert_error *error, Visit visit) {
   constexpr uint64_t kRecordsPerPiece = kDirectoryPieceBytes / sizeof(moepack_record);
   const moepack_header &header = model.pack.header;
   uint8_t *piece = model.storage.directoryPiece;
+  Hash128 hash;
+  hash.begin();
   for (uint64_t first = 0; first < header.num_records; first += kRecordsPerPiece) {
     uint64_t count = minOf(kRecordsPerPiece, header.num_records - first);
     uint64_t bytes = count * sizeof(moepack_record);
     if (moert_status status = model.pack.read(header.directory_offset + first * sizeof(moepack_record), piece, bytes,
                                               ReadMode::Cached, error))
       return status;
+    hash.update(piece, bytes);
     for (uint64_t i = 0; i < count; ++i) {
       moepack_record record;
       memcpy(&record, piece + i * sizeof(record), sizeof(record));
@@ -93,7 +97,7 @@ template <typename Visit> static moert_status visitDirectory(moert_model &model,
         return status;
     }
   }
-  return MOERT_STATUS_OK;
+  return model.pack.compareDirectory(hash, error);
 }
 
 moert_status loadDirectory(moert_model &model, moert_error *error) {

@@ -46,7 +46,7 @@ static constexpr uint64_t kDirectUnit = 4096;
 
 int64_t PackFile::readPiece(int fd, void *destination, uint64_t sizeBytes, uint64_t offset) const {
   // More often in a row is no signal and no passing shortage any more; a call must not hang.
-  constexpr unsigned kMaxTries = 1000;
+  constexpr unsigned kMaxTries = 100;
   int64_t result = 0;
   for (unsigned i = 0; i < kMaxTries; ++i) {
     result = hooks.read ? hooks.read(hooks.user, fd, destination, sizeBytes, offset)
@@ -271,7 +271,6 @@ moert_status PackFile::open(const moert_model_descriptor &descriptor, const moer
 
 moert_status PackFile::checkDirectory(void *piece, uint64_t pieceBytes, moert_error *error) const {
   Hash128 hash;
-  uint8_t digest[16];
   uint64_t sizeBytes = header.num_records * sizeof(moepack_record); // checkHeader saw that it fits
   hash.begin();
   for (uint64_t done = 0; done < sizeBytes; done += pieceBytes) {
@@ -280,6 +279,11 @@ moert_status PackFile::checkDirectory(void *piece, uint64_t pieceBytes, moert_er
       return status;
     hash.update(piece, bytes);
   }
+  return compareDirectory(hash, error);
+}
+
+moert_status PackFile::compareDirectory(Hash128 &hash, moert_error *error) const {
+  uint8_t digest[16];
   hash.finish(digest);
   if (memcmp(digest, header.weights_id, sizeof(digest)) != 0)
     return fail(error, MOERT_STATUS_CORRUPT,

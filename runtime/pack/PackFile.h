@@ -8,6 +8,7 @@
 #include "moert/Generated.h"
 #include "moert/PackFormat.h"
 #include "moert/moert.h"
+#include "runtime/base/Hash.h"
 #include "runtime/base/Hooks.h"
 
 namespace moert {
@@ -35,6 +36,8 @@ public:
                     moert_error *error);
   /// Reads the directory through a buffer of `pieceBytes` and checks its hash, which is the weights id.
   moert_status checkDirectory(void *piece, uint64_t pieceBytes, moert_error *error) const;
+  /// The second half of it, for who hashed all records in order.
+  moert_status compareDirectory(Hash128 &hash, moert_error *error) const;
   /// Opens every part again for direct reads. False if one refuses or if expert records would not be aligned.
   bool openDirect();
   void closeDirect();

@@ -22,6 +22,7 @@ void LayerRequest::hold(const SlotTable &table, RoutedExpert &entry, int32_t slo
   entry.slot = slot;
   entry.generation = table[slot].generation;
   entry.state = RoutedState::Requested;
+  entry.isOthers = table[slot].state == SlotState::Loading;
 }
 
 void LayerRequest::begin(SlotTable &table, Eviction &eviction, int32_t atLayer, uint32_t numTokens, uint32_t topK) {
@@ -130,6 +131,7 @@ LoadStart LayerRequest::startNext(SlotTable &table, const Eviction &eviction, in
   if (makeRoom(table, eviction) == LoadStart::Blocked)
     return LoadStart::Blocked;
   hold(table, entry, table.startLoad(entry.expert, 1));
+  entry.isOthers = false;
   ++numStarted;
   return LoadStart::Started;
 }

@@ -21,6 +21,7 @@ struct RoutedExpert {
   int32_t slot;
   uint32_t generation; /// of the slot, when it was pinned
   RoutedState state;
+  bool isOthers; /// its load had begun before we asked: ahead of need, or for another call
 };
 
 /// Result of `startNext`.
@@ -42,12 +43,14 @@ public:
   void clear() { numRouted = numMissing = numResident = numUseful = numLate = numStarted = numPlaces = 0; }
   /// Experts in ascending order, before `begin`.
   void add(int32_t expert, int32_t pairBegin, int32_t pairEnd) {
-    routed[numRouted++] = {expert, pairBegin, pairEnd, -1, 0, RoutedState::Waiting};
+    routed[numRouted++] = {expert, pairBegin, pairEnd, -1, 0, RoutedState::Waiting, false};
   }
   /// Marks the uses, pins what is there or on its way, and settles the rest.
   void begin(SlotTable &table, Eviction &eviction, int32_t layer, uint32_t numTokens, uint32_t topK);
   /// Starts the next load, for the expert `index` of the request.
   LoadStart startNext(SlotTable &table, const Eviction &eviction, int32_t &index);
+  /// The expert is pinned for us in `slot`.
+  void hold(const SlotTable &table, RoutedExpert &entry, int32_t slot);
   /// Whether the slot of a requested expert still holds it.
   bool holds(const SlotTable &table, const RoutedExpert &entry) const {
     const PageSlot &page = table[entry.slot];
@@ -68,7 +71,6 @@ private:
   void orderMisses(const Eviction &eviction);
   void choosePlaces(const SlotTable &table, const Eviction &eviction, uint32_t topK);
   LoadStart makeRoom(SlotTable &table, const Eviction &eviction) const;
-  void hold(const SlotTable &table, RoutedExpert &entry, int32_t slot);
 
   int32_t *missing;            /// [expertsPerLayer] indices of `routed`, in the order of the loads
   Place *places;               /// [expertsPerLayer]

@@ -64,6 +64,12 @@ void SlotTable::failLoad(int32_t slot) {
     release(slot);
 }
 
+void SlotTable::retryLoad(int32_t slot) {
+  slots[slot].state = SlotState::Loading;
+  slotOfExpert[slots[slot].expert] = slot;
+  ++loadingCount;
+}
+
 void SlotTable::cancelLoad(int32_t slot) {
   slotOfExpert[slots[slot].expert] = -1;
   --loadingCount;

@@ -11,9 +11,9 @@
 namespace moert {
 
 /// empty -> loading (startLoad) -> resident or, with waiters, pinned (finishLoad) <-> pinned (pin, unpin);
-/// resident -> empty (evict); loading -> failed (failLoad) -> empty (unpin of the last waiter); loading without waiters
-/// -> empty (cancelLoad). Loading and failed slots count their waiters as pins; a load that nobody waits for is one
-/// ahead of need.
+/// resident -> empty (evict); loading -> failed (failLoad) -> empty (unpin of the last waiter); failed -> loading
+/// (retryLoad); loading without waiters -> empty (cancelLoad). Loading and failed slots count their waiters as pins; a
+/// load that nobody waits for is one ahead of need.
 enum class SlotState : uint32_t { Empty, Loading, Resident, Pinned, Failed };
 
 struct PageSlot {
@@ -49,6 +49,8 @@ public:
   void finishLoad(int32_t slot);
   void failLoad(int32_t slot);
   void cancelLoad(int32_t slot);
+  /// For all waiters of a failed load, whose expert must have no other slot by now.
+  void retryLoad(int32_t slot);
   void pin(int32_t slot);
   /// True if that was the last pin.
   bool unpin(int32_t slot);

@@ -130,6 +130,22 @@ void ExpertWaves::dropWave(Pager &pager) {
   }
 }
 
+/// What failed before we asked for it, or for another call, may succeed now. Once: then the failure is ours.
+void ExpertWaves::tryAgain(Pager &pager, RoutedExpert &entry) {
+  int32_t slot = pager.table.slotOf(entry.expert);
+  if (slot >= 0) {
+    pager.table.pin(slot);
+    pager.unpin(entry.slot);
+    request.hold(pager.table, entry, slot);
+  } else {
+    pager.table.retryLoad(entry.slot);
+    pager.counters.misses.fetchAdd(1);
+    pager.counters.bytesRead.fetchAdd(pager.records[entry.expert].bytes);
+    pager.enqueue(entry.slot);
+  }
+  entry.isOthers = false;
+}
+
 moert_status ExpertWaves::collect(Pager &pager, moert_error *error) {
   int32_t numPairs = 0;
   for (int32_t i = 0; i < request.numRouted; ++i) {
@@ -139,6 +155,8 @@ moert_status ExpertWaves::collect(Pager &pager, moert_error *error) {
     if (!request.holds(pager.table, entry))
       return fail(error, MOERT_STATUS_INTERNAL, "page slot %d does not hold expert %d any more", entry.slot,
                   entry.expert);
+    if (entry.isOthers && pager.table[entry.slot].state == SlotState::Failed)
+      tryAgain(pager, entry);
     SlotState state = pager.table[entry.slot].state;
     if (state == SlotState::Failed)
       return pager.failure(error);

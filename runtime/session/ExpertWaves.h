@@ -35,6 +35,7 @@ private:
   void noteRequest(Pager &pager, int32_t layer, int64_t numTokens, int32_t topK);
   void dropWave(Pager &pager);
   void startLoads(Pager &pager);
+  void tryAgain(Pager &pager, RoutedExpert &entry);
   moert_status collect(Pager &pager, moert_error *error);
 
   LayerRequest request;
