@@ -61,7 +61,7 @@ uint32_t cpuFeatures() {
 }
 #endif
 
-static const char *featureName(uint32_t bit) {
+const char *featureName(uint32_t bit) {
   switch (bit) {
   case MOERT_FEATURE_ARM_DOTPROD:
     return "dotprod";

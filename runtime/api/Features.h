@@ -11,6 +11,8 @@ namespace moert {
 
 /// MOERT_FEATURE_* bits that this CPU and system have.
 uint32_t cpuFeatures();
+/// Name of one such bit.
+const char *featureName(uint32_t bit);
 /// MOERT_STATUS_UNSUPPORTED naming the first missing feature and the target.
 moert_status checkFeatures(const moert_model_descriptor &descriptor, uint32_t available, moert_error *error);
 

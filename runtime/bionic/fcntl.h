@@ -7,6 +7,7 @@
 
 #define O_RDONLY 0
 #define O_WRONLY 01
+#define O_NONBLOCK 04000
 #define O_CLOEXEC 02000000
 #define O_DIRECT 0200000
 

@@ -9,8 +9,8 @@ import shutil
 
 from moectest import check, compiled, execute, program, run, scratch
 
-CHECKS = {"kernel", "cores", "page_size", "cpu_features", "memory", "pack", "flash_sequential", "flash_random",
-          "flash_space", "swap", "memory_lock", "heat"}
+CHECKS = {"kernel", "cores", "threads", "page_size", "cpu_features", "memory", "pack", "flash_sequential",
+          "flash_random", "file_system", "flash_space", "swap", "memory_lock", "frequency", "heat"}
 CODES = {"ok": 0, "warning": 3, "error": 1}
 BY_SEVERITY = ("unknown", "ok", "warning", "error")
 
@@ -18,6 +18,8 @@ BY_SEVERITY = ("unknown", "ok", "warning", "error")
 def examine(prefix, *flags):
     result = run(prefix, "--doctor", "--json", *flags, code=None)
     report = result.json()
+    check(all(finding["state"] in ("warning", "error") for finding in report["findings"]), f"findings: {report}")
+    report["findings"] += report["passed"]
     states = {finding["check"]: finding["state"] for finding in report["findings"]}
     check(set(states.values()) <= {"ok", "unknown", "warning", "error"}, f"states: {states}")
     worst = max([*states.values(), "ok"], key=BY_SEVERITY.index)

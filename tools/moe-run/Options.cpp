@@ -184,6 +184,8 @@ bool checkCombinations(const Options &options) {
     return usageError("--keep needs --on-full slide");
   if (options.doctor && options.bench)
     return usageError("--doctor and --bench exclude each other");
+  if (options.root && !options.doctor)
+    return usageError("--root needs --doctor");
   if (!options.bench &&
       (options.hasBenchPrompt || options.hasBenchTokens || options.hasBenchThreads || options.hasBenchOther))
     return usageError("-p, -n, -d, -t, -r and --bandwidth belong to --bench");
@@ -325,6 +327,7 @@ bool parseOptions(int argc, char **argv, Options &options) {
       {"--think", Kind::Switch, &o.think, 0, 0, "", nullptr},
       {"--no-think", Kind::Switch, &o.noThink, 0, 0, "", nullptr},
       {"--quiet", Kind::Switch, &o.quiet, 0, 0, "", nullptr},
+      {"--root", Kind::Text, &o.root, 0, 0, "the path of a folder that stands for /", nullptr},
       {"--doctor", Kind::Switch, &o.doctor, 0, 0, "", nullptr},
       {"--bench", Kind::Switch, &o.bench, 0, 0, "", nullptr},
       {"-p", Kind::CountList, &o.benchPrompts, 0, kMost32, "up to 16 numbers of tokens from 0 (off), such as 128,512",
@@ -403,7 +406,8 @@ void printHelp() {
       "  --trace FILE         records what each layer's router chose, what was missed and when (docs/paging.md)\n"
       "  --logits FILE.npy    writes the logits of every token fed, float32 [tokens, vocabulary]\n"
       "  --json               prints one JSON object instead of the text\n"
-      "  --doctor             checks this machine against the model, loads nothing; also --memory, --json\n"
+      "  --doctor             checks this machine against the model, loads nothing; also --memory, --threads, --lock,\n"
+      "                       --json; --root DIR reads /proc and /sys below DIR, and measures nothing\n"
       "  --bench              measures tokens/s of prefill and decode with random tokens; also -p LIST (prompts,\n"
       "                       512), -n LIST (generated, 128), -d LIST (tokens before, 0), -t LIST (threads),\n"
       "                       -r N (repetitions, 5), --bandwidth SIZE (a second; shows which share is used)\n"

@@ -32,6 +32,7 @@ struct Options {
   const char *cpus = nullptr;
   const char *onFull = nullptr;
   const char *system = nullptr;
+  const char *root = nullptr;
   uint64_t maxTokens = 128;
   uint64_t seed = 0;
   uint64_t topK = 0;

@@ -5,9 +5,9 @@
 /// docs/command-line.md.
 #include "tools/moe-run/Bench.h"
 #include "tools/moe-run/Chat.h"
-#include "tools/moe-run/Doctor.h"
 #include "tools/moe-run/Options.h"
 #include "tools/moe-run/Run.h"
+#include "tools/moe-run/doctor/Doctor.h"
 
 int main(int argc, char **argv) {
   moerun::Options options;

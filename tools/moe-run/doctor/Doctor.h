@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// `moe-run --doctor`: checks the machine against a model before anything is loaded. Main source: docs/command-line.md.
-#ifndef TOOLS_MOE_RUN_DOCTOR_H
-#define TOOLS_MOE_RUN_DOCTOR_H
+/// `moe-run --doctor`: checks the machine against a model before anything is loaded. Main source:
+/// docs/doctor.md.
+#ifndef TOOLS_MOE_RUN_DOCTOR_DOCTOR_H
+#define TOOLS_MOE_RUN_DOCTOR_DOCTOR_H
 
 #include "tools/moe-run/Options.h"
 
