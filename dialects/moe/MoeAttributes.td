@@ -96,7 +96,8 @@ def Moe_Role : Moe_Enum<"Role", "what a weight is for; drives the precision poli
   I32EnumAttrCase<"shared_up", 15>, I32EnumAttrCase<"shared_down", 16>, I32EnumAttrCase<"recurrent", 17>,
   I32EnumAttrCase<"bias", 18>, I32EnumAttrCase<"attention_gate", 19>, I32EnumAttrCase<"delta_q", 20>,
   I32EnumAttrCase<"delta_k", 21>, I32EnumAttrCase<"delta_v", 22>, I32EnumAttrCase<"delta_gate", 23>,
-  I32EnumAttrCase<"delta_out", 24>, I32EnumAttrCase<"shared_router", 25>]>;
+  I32EnumAttrCase<"delta_out", 24>, I32EnumAttrCase<"shared_router", 25>,
+  I32EnumAttrCase<"recurrent_decay", 26>, I32EnumAttrCase<"recurrent_beta", 27>, I32EnumAttrCase<"recurrent_conv", 28>]>;
 
 def Moe_Score : Moe_Enum<"Score", "what a router makes of its logits before selecting", [
   I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"softmax", 1>, I32EnumAttrCase<"sigmoid", 2>]>;

@@ -35,6 +35,8 @@ LogicalResult moe::verifyProduct(Operation *op, RankedTensorType x, RankedTensor
   return verifyEncodings(op, x, w);
 }
 
+bool moe::isStoredFloat(RankedTensorType w) { return !w.getEncoding() || (getQuant(w) && !getQuant(w).isInteger()); }
+
 LogicalResult moe::verifyPositive(Operation *op, StringRef name, double value) {
   if (!(value > 0) || !std::isfinite(value))
     return op->emitOpError("expects a positive finite ") << name << ", but got " << value;
@@ -129,8 +131,8 @@ LogicalResult RopeAppendOp::verify() {
 LogicalResult RouterTopkOp::verify() {
   auto x = getX().getType(), w = getW().getType();
   // (C1)
-  if (x.getDimSize(1) != w.getDimSize(1) || x.getEncoding() || w.getEncoding())
-    return emitOpError("expects x [T, H] and W [E, H] in f32, but got ") << x << " and " << w;
+  if (x.getDimSize(1) != w.getDimSize(1) || x.getEncoding() || !isStoredFloat(w))
+    return emitOpError("expects x [T, H] in f32 and W [E, H] in f32 or f16, but got ") << x << " and " << w;
   // (C2)
   return verifyRouting(*this, x.getDimSize(0), w.getDimSize(0), getK(), getWeights().getType(), getIds().getType());
 }

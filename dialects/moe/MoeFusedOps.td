@@ -97,7 +97,7 @@ def Moe_RouterTopkOp : Moe_Op<"router_topk", [Pure]> {
   let description = [{
     (weights, ids) = route(linear(x, W)), attributes as in `moe.route`.
 
-    - (C1) x is [T, H] without encoding, W is [E, H] in f32
+    - (C1) x is [T, H] without encoding, W is [E, H] in f32 or f16
     - (C2) weights and ids are [T, k], 1 <= k <= E
 
     Example:

@@ -24,8 +24,8 @@ LogicalResult verifyPlain(Operation *op, std::initializer_list<RankedTensorType>
 /// x [T, C] and w [C, K] fit the state [K - 1, C].
 LogicalResult verifyConvolution(Operation *op, RankedTensorType x, RankedTensorType w, StateType state) {
   int64_t columns = x.getDimSize(1), kernel = w.getDimSize(1);
-  if (w.getDimSize(0) != columns || w.getEncoding() || kernel < 2)
-    return op->emitOpError("expects an f32 weight [") << columns << ", K] with K of at least 2, but got " << w;
+  if (w.getDimSize(0) != columns || !isStoredFloat(w) || kernel < 2)
+    return op->emitOpError("expects a weight of f32 or f16 [") << columns << ", K] with K of at least 2, but got " << w;
   if (!state.getElem().isF32() || state.getShape() != ArrayRef<int64_t>({kernel - 1, columns}))
     return op->emitOpError("expects an f32 state of shape [")
            << kernel - 1 << ", " << columns << "], but got " << state;
@@ -162,8 +162,9 @@ LogicalResult DeltaStepOp::verify() {
     if (failed(verifyConvolution(*this, x, w, window)))
       return failure();
   if (getQConv().getType() != getKConv().getType() ||
-      getQConv().getType().getDimSize(1) != getVConv().getType().getDimSize(1))
-    return emitOpError("expects convolutions of one length, but got ")
+      getQConv().getType().getDimSize(1) != getVConv().getType().getDimSize(1) ||
+      getQConv().getType().getEncoding() != getVConv().getType().getEncoding())
+    return emitOpError("expects convolutions of one length and encoding, but got ")
            << getQConv().getType() << ", " << getKConv().getType() << ", " << getVConv().getType();
   // (C2)
   if (failed(verifyHeads(*this, getQ().getType(), getV().getType(), state)) ||

@@ -62,7 +62,7 @@ def Moe_CausalConv1dOp : Moe_Op<"causal_conv1d", [Pure, AllTypesMatch<["x", "y"]
     from the state [K - 1, C], which holds the last K - 1 rows (zeros before the first token). `updated` holds those at
     the chunk's end. Without `kind` there is no activation.
 
-    - (C1) x is [T, C] without encoding, w is [C, K] in f32, K >= 2
+    - (C1) x is [T, C] without encoding, w is [C, K] in f32 or f16, K >= 2
     - (C2) the state is [K - 1, C] of f32
     - (C3) the state value has one use: states are linear
 

@@ -13,6 +13,8 @@ namespace mlir::moe {
 LogicalResult verifyProduct(Operation *op, RankedTensorType x, RankedTensorType w, RankedTensorType y);
 /// x is encoded exactly when w is quantized, with the same group.
 LogicalResult verifyEncodings(Operation *op, RankedTensorType x, RankedTensorType w);
+/// w is f32, or encoded as f16.
+bool isStoredFloat(RankedTensorType w);
 /// A real attribute is positive and finite.
 LogicalResult verifyPositive(Operation *op, StringRef name, double value);
 /// A cache or state has at most one use.

@@ -116,7 +116,7 @@ static KindNeeds needsOf(Kind kind) {
   case Kind::gate:
     return {2, 1, {"activation", "group", "residual"}};
   case Kind::conv:
-    return {2, 2, {"silu"}};
+    return {2, 2, {"silu", "encoding"}};
   case Kind::delta_rule:
     return {7, 2, {"key_heads", "value_heads", "qk_dim", "v_dim", "l2_eps", "scale", "head_map"}};
   case Kind::gated_norm:
@@ -124,8 +124,8 @@ static KindNeeds needsOf(Kind kind) {
   case Kind::delta_step:
     return {12,
             5,
-            {"silu", "key_heads", "value_heads", "qk_dim", "v_dim", "l2_eps", "scale", "head_map", "eps", "activation",
-             "group"}};
+            {"silu", "encoding", "key_heads", "value_heads", "qk_dim", "v_dim", "l2_eps", "scale", "head_map", "eps",
+             "activation", "group"}};
   }
   return {0, 0, {}};
 }

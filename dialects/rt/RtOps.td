@@ -151,7 +151,7 @@ def Rt_ComputeOp : Rt_Op<"compute", [AttrSizedOperandSegments]> {
     | combine | residual, y, weights | x | k |
     | glu | gate, up | h or (codes, scales, sums) | glu, group |
     | gate | x, g, [residual] | y or (codes, scales, sums) | activation, group, residual |
-    | conv | x, weight | y, state | silu |
+    | conv | x, weight | y, state | silu, encoding |
     | delta_rule | q, k, v, a, b, a_log, dt_bias | o, state | key_heads, value_heads, qk_dim, v_dim, l2_eps, scale, head_map |
     | gated_norm | o, z, weight | y or (codes, scales, sums) | value_heads, v_dim, eps, activation, group |
     | delta_step | q, k, v, z, a, b, q_conv, k_conv, v_conv, a_log, dt_bias, weight | y or (codes, scales, sums), q_state, k_state, v_state, state | those of conv, delta_rule and gated_norm |

@@ -48,6 +48,9 @@ llvm::StringRef classOf(moe::Role role) {
   case moe::Role::delta_gate:
   case moe::Role::delta_out:
   case moe::Role::recurrent:
+  case moe::Role::recurrent_decay:
+  case moe::Role::recurrent_beta:
+  case moe::Role::recurrent_conv:
     return "deltanet";
   case moe::Role::router:
   case moe::Role::shared_router:

@@ -199,7 +199,7 @@ static void formatPrecision(const JsonObject &report, llvm::raw_ostream &stream)
   for (const Json &member : *entries->asArray())
     if (const JsonObject *entry = member.asObject()) {
       std::string layers = text(*entry, "layers");
-      stream << "  " << llvm::left_justify(text(*entry, "role"), 14) << llvm::left_justify(text(*entry, "encoding"), 8)
+      stream << "  " << llvm::left_justify(text(*entry, "role"), 16) << llvm::left_justify(text(*entry, "encoding"), 8)
              << real(*entry, "bits_per_weight") << " bits, " << count(*entry, "weights") << " weights"
              << (layers.empty() ? "" : ", layers " + layers);
       const Json *verbatim = entry->find("verbatim");

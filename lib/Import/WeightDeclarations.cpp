@@ -180,20 +180,20 @@ void Declarer::addDelta() {
     matrix("k", keyRows, Role::delta_k, "in_proj_qkvz", "k", {delta.keyDim, stride, heads});
     matrix("v", valueRows, Role::delta_v, "in_proj_qkvz", "v", {2 * delta.keyDim, stride, heads});
     matrix("gate", valueRows, Role::delta_gate, "in_proj_qkvz", "z", {2 * delta.keyDim + wide, stride, heads});
-    matrix("a", values, Role::recurrent, "in_proj_ba", "a", {perHead, 2 * perHead, heads});
-    matrix("b", values, Role::recurrent, "in_proj_ba", "b", {0, 2 * perHead, heads});
+    matrix("a", values, Role::recurrent_decay, "in_proj_ba", "a", {perHead, 2 * perHead, heads});
+    matrix("b", values, Role::recurrent_beta, "in_proj_ba", "b", {0, 2 * perHead, heads});
   } else {
     matrix("q", keyRows, Role::delta_q, "in_proj_qkv", "q", {});
     matrix("k", keyRows, Role::delta_k, "in_proj_qkv", "k", {keyRows});
     matrix("v", valueRows, Role::delta_v, "in_proj_qkv", "v", {2 * keyRows});
     matrix("gate", valueRows, Role::delta_gate, "in_proj_z", "", {});
-    matrix("a", values, Role::recurrent, "in_proj_a", "", {});
-    matrix("b", values, Role::recurrent, "in_proj_b", "", {});
+    matrix("a", values, Role::recurrent_decay, "in_proj_a", "", {});
+    matrix("b", values, Role::recurrent_beta, "in_proj_b", "", {});
   }
   std::string convolution = from + "conv1d.weight";
-  add(to + "conv_q", {keyRows, delta.kernel}, Role::recurrent, {convolution, "q"});
-  add(to + "conv_k", {keyRows, delta.kernel}, Role::recurrent, {convolution, "k", {keyRows}});
-  add(to + "conv_v", {valueRows, delta.kernel}, Role::recurrent, {convolution, "v", {2 * keyRows}});
+  add(to + "conv_q", {keyRows, delta.kernel}, Role::recurrent_conv, {convolution, "q"});
+  add(to + "conv_k", {keyRows, delta.kernel}, Role::recurrent_conv, {convolution, "k", {keyRows}});
+  add(to + "conv_v", {valueRows, delta.kernel}, Role::recurrent_conv, {convolution, "v", {2 * keyRows}});
   add(to + "a_log", {values}, Role::recurrent, {from + "A_log"});
   add(to + "dt_bias", {values}, Role::recurrent, {from + "dt_bias"});
   add(to + "norm", {delta.valueDim}, Role::norm, {from + "norm.weight"});

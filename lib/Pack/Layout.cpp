@@ -26,7 +26,11 @@ llvm::Expected<Layout> Layout::create(LayoutFamily family, int64_t rows, int64_t
   return Layout(family, rows, cols, encoding);
 }
 
-int64_t Layout::rowTile() const { return rowEncoding.isInteger() && isArm64() ? 8 : 16; }
+int64_t Layout::rowTile() const {
+  if (!rowEncoding.isInteger())
+    return numRows == 1 ? 1 : 16;
+  return isArm64() ? 8 : 16;
+}
 
 int64_t Layout::codeBytes() const { return rowTile() * columnsOfBlock() * rowEncoding.bits() / 8; }
 

@@ -37,7 +37,8 @@ public:
   int64_t cols() const { return numCols; }
   const Encoding &encoding() const { return rowEncoding; }
 
-  /// Rows of a tile: 16 for floats and for the x86 family, 8 for integers of the arm64 family.
+  /// Rows of a tile: 16 for floats and for the x86 family, 8 for integers of the arm64 family, 1 for a single row of
+  /// floats, such as the gate of a shared expert.
   int64_t rowTile() const;
   int64_t numRowTiles() const { return (numRows + rowTile() - 1) / rowTile(); }
   int64_t numGroups() const { return rowEncoding.numGroups(numCols); }

@@ -57,11 +57,16 @@ std::string formatNumbers(llvm::ArrayRef<int64_t> numbers) {
 }
 
 llvm::ArrayRef<llvm::StringRef> roleNames() {
-  static constexpr llvm::StringRef kNames[] = {
-      "embedding",   "head",        "norm",        "attention_q", "attention_k",  "attention_v",    "attention_o",
-      "router",      "expert_gate", "expert_up",   "expert_down", "ffn_gate",     "ffn_up",         "ffn_down",
-      "shared_gate", "shared_up",   "shared_down", "recurrent",   "bias",         "attention_gate", "delta_q",
-      "delta_k",     "delta_v",     "delta_gate",  "delta_out",   "shared_router"};
+  static constexpr llvm::StringRef kNames[] = {"embedding",      "head",           "norm",
+                                               "attention_q",    "attention_k",    "attention_v",
+                                               "attention_o",    "router",         "expert_gate",
+                                               "expert_up",      "expert_down",    "ffn_gate",
+                                               "ffn_up",         "ffn_down",       "shared_gate",
+                                               "shared_up",      "shared_down",    "recurrent",
+                                               "bias",           "attention_gate", "delta_q",
+                                               "delta_k",        "delta_v",        "delta_gate",
+                                               "delta_out",      "shared_router",  "recurrent_decay",
+                                               "recurrent_beta", "recurrent_conv"};
   return kNames;
 }
 
@@ -89,11 +94,23 @@ std::string WeightFacts::reasonForF32() const {
     return "the router chooses the experts: a wrong choice costs more than its few bytes";
   if (role == "shared_router")
     return "the gate of the shared expert scales all of its output and is one row";
-  if (role == "recurrent")
+  if (llvm::StringRef(role).starts_with("recurrent"))
     return "recurrent parameters act on the state of all positions";
   if (isVector || role == "norm" || role == "bias")
     return "vectors are few bytes and scale every channel";
   return "";
+}
+
+std::string WeightFacts::reasonAgainst(const Encoding &encoding) const {
+  if (encoding == Encoding::f32() || role == "recurrent_decay" || role == "recurrent_beta")
+    return "";
+  bool isHalfEnough = role == "router" || role == "recurrent_conv";
+  if (encoding == Encoding::f16() && isHalfEnough)
+    return "";
+  std::string reason = reasonForF32();
+  if (reason.empty())
+    return "";
+  return (isHalfEnough ? "which stay f32 or become f16: " : "which stay f32: ") + reason;
 }
 
 //===-- Rules -----------------------------------------------------------------------------------------------------===//
@@ -108,6 +125,7 @@ public:
   /// Whether `weight` is selected. Errors: only some of its experts are.
   llvm::Expected<bool> matches(const WeightFacts &weight) const;
   llvm::Error apply(const WeightFacts &weight, Encoding &target) const;
+  std::string reasonAgainst(const WeightFacts &weight) const { return weight.reasonAgainst(encoding); }
   bool selectsByRoleOrName() const { return !rule->roles.empty() || !rule->tensor.empty(); }
   llvm::Error complain(const llvm::Twine &text) const { return fault(rule->label + " " + text); }
 
@@ -220,15 +238,15 @@ llvm::Error applyRules(llvm::ArrayRef<WeightFacts> weights, llvm::ArrayRef<Preci
     if (!matcher)
       return matcher.takeError();
     bool isUsed = false, hasTied = false, hasHead = false;
-    const WeightFacts *fixed = nullptr;
+    std::string refused;
     for (auto [weight, encoding] : llvm::zip_equal(weights, encodings)) {
       auto matches = matcher->matches(weight);
       if (!matches)
         return matches.takeError();
       if (!*matches)
         continue;
-      if (!weight.reasonForF32().empty() && rule.encoding != "f32") {
-        fixed = &weight;
+      if (std::string reason = matcher->reasonAgainst(weight); !reason.empty()) {
+        refused = "'" + weight.name + "' and the like, " + reason;
         continue;
       }
       isUsed = true;
@@ -238,9 +256,8 @@ llvm::Error applyRules(llvm::ArrayRef<WeightFacts> weights, llvm::ArrayRef<Preci
         return error;
     }
     follows &= !hasTied || hasHead;
-    if (!isUsed && fixed)
-      return matcher->complain("selects only '" + fixed->name +
-                               "' and the like, which stay f32: " + fixed->reasonForF32());
+    if (!isUsed && !refused.empty())
+      return matcher->complain("selects only " + refused);
     if (!isUsed)
       return matcher->complain("matches no tensor of the model");
   }

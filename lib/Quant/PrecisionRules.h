@@ -27,8 +27,11 @@ struct WeightFacts {
   std::string source{};  ///< type in the checkpoint: "bf16", "q4_1"
   bool isTied = false;   ///< an embedding that has the values of the head
 
-  /// Why the weight stays f32 under every rule; empty if it can be encoded.
+  /// Why the weight stays f32 under every preset; empty if presets encode it.
   std::string reasonForF32() const;
+  /// Why a rule cannot give it this encoding; empty if it can. What presets leave alone is floats: of two bytes too
+  /// where it is a matrix; the projections of decay and beta take any encoding.
+  std::string reasonAgainst(const Encoding &encoding) const;
 };
 
 /// Selectors that are empty select everything.
@@ -73,7 +76,7 @@ llvm::Error checkRule(const PrecisionRule &rule);
 /// rule selects it without the head.
 ///
 /// Errors name the rule: an unknown role or encoding, a layer out of range, a tensor's group that does not divide its
-/// columns, experts that are not all of a layer, only weights that stay f32, no weight at all.
+/// columns, experts that are not all of a layer, only weights that cannot have that encoding, no weight at all.
 llvm::Error applyRules(llvm::ArrayRef<WeightFacts> weights, llvm::ArrayRef<PrecisionRule> rules,
                        std::vector<Encoding> &encodings);
 

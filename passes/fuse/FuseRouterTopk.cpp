@@ -21,7 +21,7 @@ struct JoinRouter : OpRewritePattern<RouteOp> {
   LogicalResult matchAndRewrite(RouteOp route, PatternRewriter &rewriter) const override {
     auto linear = route.getLogits().getDefiningOp<LinearOp>();
     if (!linear || !linear->hasOneUse() || linear.getBias() || linear.getResidual() ||
-        moe::getQuant(linear.getW().getType()))
+        moe::getAct(linear.getX().getType()))
       return failure();
     rewriter.replaceOpWithNewOp<RouterTopkOp>(
         route, route.getWeights().getType(), route.getIds().getType(), linear.getX(), linear.getW(), route.getKAttr(),

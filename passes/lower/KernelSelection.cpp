@@ -108,8 +108,10 @@ moec::DeltaSpec deltaSpecOf(ComputeOp step, const Spec &spec) {
     delta.rateColumns = sizeOf(step.getIns()[step.getKind() == Kind::delta_rule ? 3 : 4]);
     delta.logLength = sizeOf(step.getIns()[step.getKind() == Kind::delta_rule ? 5 : 9]);
   }
-  if (step.getKind() == Kind::delta_step)
+  if (step.getKind() == Kind::delta_step) {
+    delta.convEncoding = encodingOf(spec);
     delta.length = rowsOf(step.getOuts().drop_back().back()) + 1;
+  }
   return delta;
 }
 
@@ -285,7 +287,8 @@ FailureOr<TilesAttr> KernelCache::generateDelta(ComputeOp step, StringRef name, 
   if (step.getKind() == Kind::conv) {
     auto x = cast<MemRefType>(step.getIns()[0].getType());
     int64_t channels = x.getRank() ? x.getShape().back() : 0;
-    moec::ConvSpec conv{rowsOf(step.getIns()[0]), channels, rowsOf(step.getOuts()[1]) + 1, spec.flag("silu")};
+    moec::ConvSpec conv{rowsOf(step.getIns()[0]), channels, rowsOf(step.getOuts()[1]) + 1, spec.flag("silu"),
+                        encodingOf(spec)};
     if (failed(report(step, moec::check(conv))))
       return failure();
     moec::buildConv(context, module, name, conv);

@@ -22,6 +22,8 @@ struct DeltaSpecs {
   }
   void conv(SmallVectorImpl<NamedAttribute> &spec) {
     spec.push_back(builder.getNamedAttr("silu", builder.getBoolAttr(true)));
+    moec::Encoding encoding = moe::storedEncodingOf(op.getQConv().getType());
+    spec.push_back(builder.getNamedAttr("encoding", builder.getStringAttr(moec::nameOf(encoding))));
   }
   void rule(SmallVectorImpl<NamedAttribute> &spec) {
     ArrayRef<int64_t> shape = op.getState().getType().getShape();

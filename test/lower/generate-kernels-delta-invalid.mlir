@@ -6,7 +6,7 @@ module attributes {moe.target = {isa = "avx2"}} {
   func.func @long(%x: memref<4x16xf32>, %w: memref<1088xi8>, %s: memref<16x16xf32>) {
     // expected-error @+1 {{conv expects at least 1 token, 1 to 2^28 channels and a length of 2 to 16, but got 4 tokens}}
     rt.compute conv ins(%x, %w : memref<4x16xf32>, memref<1088xi8>) outs(%x, %s : memref<4x16xf32>, memref<16x16xf32>)
-      spec {silu = true}
+      spec {silu = true, encoding = "f32"}
     return
   }
 }
@@ -18,7 +18,7 @@ module attributes {moe.target = {isa = "avx2"}} {
     // 16 rows of 4 columns are 256 bytes.
     // expected-error @+1 {{has operand 1 of type 'memref<128xi8>', which contradicts its spec}}
     rt.compute conv ins(%x, %w : memref<4x16xf32>, memref<128xi8>) outs(%x, %s : memref<4x16xf32>, memref<3x16xf32>)
-      spec {silu = true}
+      spec {silu = true, encoding = "f32"}
     return
   }
 }

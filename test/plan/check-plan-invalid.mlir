@@ -75,9 +75,9 @@ module attributes {rt.plan = {arena_bytes = 4096 : i64, resident_bytes = 512 : i
     // expected-error @+1 {{expects one step that writes it, but got 2}}
     %s = rt.state %context[0] : memref<3x16xf32>
     rt.compute conv ins(%x, %w : memref<4x16xf32>, memref<256xi8>) outs(%x, %s : memref<4x16xf32>, memref<3x16xf32>)
-      spec {silu = true}
+      spec {silu = true, encoding = "f32"}
     rt.compute conv ins(%x, %w : memref<4x16xf32>, memref<256xi8>) outs(%x, %s : memref<4x16xf32>, memref<3x16xf32>)
-      spec {silu = true}
+      spec {silu = true, encoding = "f32"}
     return
   }
 }

@@ -81,7 +81,7 @@ module attributes {moe.model = {hidden_size = 64 : i64, vocab_size = 32 : i64}, 
   // CHECK-DAG: %[[T3:.*]] = rt.state %{{.*}}[1536] : memref<4x16x16xf32>
   // CHECK-NOT: rt.compute conv
   // CHECK: rt.compute delta_step ins(%{{.*}}, %{{.*}}, %[[V:[^ ]*]], {{.*}} outs(%[[V]], %[[T0]], %{{.*}}, %{{.*}}, %[[T3]] :
-  // CHECK-SAME: spec {activation = "silu", eps = {{.*}} group = 0 : i64, head_map = "grouped", key_heads = 2 : i64
+  // CHECK-SAME: spec {activation = "silu", encoding = "f32", eps = {{.*}} group = 0 : i64, head_map = "grouped", key_heads = 2 : i64
   func.func @decode(%tokens: tensor<1xi32>, %position: index, %q0: !window, %k0: !window, %v0: !values, %s0: !memory)
       -> (tensor<1x64xf32>, !window, !window, !values, !memory) {
     %embed = moe.param @embed : tensor<32x64xf32>

@@ -51,7 +51,7 @@ moe.weight @q : tensor<64x96xf32> role(attention_q) layer(1) source(<dtype = "bf
 
 // -----
 
-// expected-error @+1 {{rule 1 selects only 'r' and the like, which stay f32: the router chooses the experts}}
+// expected-error @+1 {{rule 1 selects only 'r' and the like, which stay f32 or become f16: the router chooses the experts}}
 module attributes {moe.precision = [{roles = "router", encoding = "i8/32"}]} {
 moe.weight @r : tensor<4x256xf32> role(router) layer(0) source(<dtype = "bf16", files = [0], offsets = [0]>)
 }

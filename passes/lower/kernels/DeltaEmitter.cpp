@@ -4,6 +4,8 @@
 /// Step: lower. Main source: passes/lower/kernels/DeltaKernels.h.
 #include "passes/lower/kernels/DeltaEmitter.h"
 
+#include "passes/lower/kernels/Dot.h"
+
 #include <algorithm>
 
 using namespace mlir;
@@ -14,10 +16,16 @@ namespace moec {
 
 void emitConvolution(FloatBuilder &f, const ConvSpec &spec, const ConvMemrefs &memrefs, Value count, Value channel,
                      int64_t width) {
-  // lib/Pack/Layout of f32: tiles of 16 rows, in each of them column after column.
-  constexpr int64_t kColumnBytes = kFloatLanes * 4;
-  Value tile = f.multiply(f.divide(channel, kFloatLanes), spec.length * kColumnBytes);
-  Value at = f.add(tile, f.multiply(f.remainder(channel, kFloatLanes), 4));
+  // Floats have one layout on every target: tiles of rows, in each of them column after column.
+  const Layout layout = MatrixSpec{spec.channels, spec.length, spec.encoding}.layout(LayoutFamily::X86);
+  const bool isHalf = spec.encoding == Encoding::f16();
+  Value tile = f.multiply(f.divide(channel, layout.rowTile()), layout.tileBytes());
+  Value at = f.add(tile, f.multiply(f.remainder(channel, layout.rowTile()), spec.encoding.bits() / 8));
+  auto weights = [&](int64_t column) {
+    Type type = isHalf ? Type(f.getBuilder().getF16Type()) : f.f32();
+    Value stored = f.loadBytes(memrefs.w, f.add(at, column * layout.blockBytes()), type, width);
+    return isHalf ? f.fromHalf(stored) : stored;
+  };
   FloatBuilder::Values window;
   for (int64_t j = 0; j + 1 < spec.length; ++j)
     window.push_back(f.loadVector(memrefs.state, {f.index(j), channel}, width));
@@ -26,7 +34,7 @@ void emitConvolution(FloatBuilder &f, const ConvSpec &spec, const ConvMemrefs &m
     next.push_back(f.loadVector(memrefs.x, {token, channel}, width));
     Value sum = f.zeroVector(width);
     for (int64_t j = 0; j < spec.length; ++j)
-      sum = f.fma(f.loadBytes(memrefs.w, f.add(at, j * kColumnBytes), f.f32(), width), next[j], sum);
+      sum = f.fma(weights(j), next[j], sum);
     f.storeVector(spec.silu ? f.silu(sum) : sum, memrefs.y, {token, channel});
     next.erase(next.begin());
     return next;

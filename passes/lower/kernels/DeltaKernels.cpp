@@ -24,6 +24,8 @@ llvm::Error check(const ConvSpec &spec) {
                                    "got %lld tokens, %lld channels and length %lld",
                                    (long long)kMostRows, (long long)spec.maxTokens, (long long)spec.channels,
                                    (long long)spec.length);
+  if (spec.encoding.isInteger())
+    return llvm::createStringError("conv expects weights of f32 or f16, but got %s", nameOf(spec.encoding).c_str());
   return llvm::Error::success();
 }
 
@@ -51,7 +53,7 @@ llvm::Error check(const DeltaSpec &spec) {
     return llvm::createStringError("gated norm expects a group that is a multiple of 16 and divides the head, but got "
                                    "group %lld and heads of %lld",
                                    (long long)spec.group, (long long)spec.valueDim);
-  return check(ConvSpec{spec.maxTokens, spec.keyColumns(), spec.length, spec.silu});
+  return check(ConvSpec{spec.maxTokens, spec.keyColumns(), spec.length, spec.silu, spec.convEncoding});
 }
 
 int64_t deltaStripColumns(Isa isa) {
@@ -73,7 +75,7 @@ struct DeltaTypes {
   Type state() { return floats({spec.valueHeads, spec.keyDim, spec.valueDim}); }
   Type window(int64_t channels) { return floats({spec.length - 1, channels}); }
   Type stored(int64_t channels) {
-    MatrixSpec matrix{channels, spec.length, Encoding::f32(), 0};
+    MatrixSpec matrix{channels, spec.length, spec.convEncoding, 0};
     return MemRefType::get({matrix.layout(LayoutFamily::X86).totalBytes()}, builder.getI8Type());
   }
   void appendRates(SmallVectorImpl<Type> &types) { types.append({rows(spec.rateColumns), rows(spec.valueHeads)}); }
@@ -124,6 +126,7 @@ func::FuncOp buildConv(KernelContext &context, ModuleOp module, StringRef name, 
   DeltaSpec whole;
   whole.maxTokens = spec.maxTokens;
   whole.length = spec.length;
+  whole.convEncoding = spec.encoding;
   DeltaTypes types{whole, Builder(module.getContext())};
   Type rows = types.rows(spec.channels);
   return buildFloatKernel(context, module, name, {rows, types.stored(spec.channels), rows, types.window(spec.channels)},
@@ -227,8 +230,8 @@ struct StepEmitter {
   }
 
   void emitConvolutions(Value keyHead) {
-    ConvSpec keySpec{spec.maxTokens, spec.keyColumns(), spec.length, spec.silu};
-    ConvSpec valueSpec{spec.maxTokens, spec.valueColumns(), spec.length, spec.silu};
+    ConvSpec keySpec{spec.maxTokens, spec.keyColumns(), spec.length, spec.silu, spec.convEncoding};
+    ConvSpec valueSpec{spec.maxTokens, spec.valueColumns(), spec.length, spec.silu, spec.convEncoding};
     emitHeadConvolution(f, keySpec, q, count, keyHead, spec.keyDim);
     emitHeadConvolution(f, keySpec, k, count, keyHead, spec.keyDim);
     overHeads(keyHead, [&](Value head) { emitHeadConvolution(f, valueSpec, v, count, head, spec.valueDim); });

@@ -6,6 +6,7 @@
 #ifndef PASSES_LOWER_KERNELS_DELTAKERNELS_H
 #define PASSES_LOWER_KERNELS_DELTAKERNELS_H
 
+#include "lib/Quant/Encoding.h"
 #include "passes/lower/kernels/KernelBuilder.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,14 +22,15 @@ namespace moec {
 constexpr int64_t kConvTileChannels = 64;
 
 /// y[t, c] = (silu of) Σ_j w[c, j] * x[t - length + 1 + j, c], j ascending by fma from 0; rows before token 0 come from
-/// the state, which then holds the last length - 1 rows. Memrefs: x f32 [maxTokens][channels], w i8 [bytes of an f32
-/// matrix [channels, length], lib/Pack/Layout.h], y as x (it may be x), state f32 [length - 1][channels]. Tile: 64
-/// channels.
+/// the state, which then holds the last length - 1 rows. Memrefs: x f32 [maxTokens][channels], w i8 [bytes of a
+/// matrix [channels, length] of floats, lib/Pack/Layout.h], y as x (it may be x), state f32 [length - 1][channels].
+/// Tile: 64 channels.
 struct ConvSpec {
   int64_t maxTokens = 0;
   int64_t channels = 0;
   int64_t length = 0;
   bool silu = true;
+  Encoding encoding = Encoding::f32();
   int64_t numTiles() const { return (channels + kConvTileChannels - 1) / kConvTileChannels; }
 };
 
@@ -64,6 +66,7 @@ struct DeltaSpec {
   bool silu = true;         ///< after the convolutions
   bool sigmoidGate = false; ///< act of the norm: sigmoid, or else silu
   int64_t group = 0;
+  Encoding convEncoding = Encoding::f32();
 
   bool hasChannelDecay() const { return rateColumns != valueHeads; }
   int64_t keyColumns() const { return keyHeads * keyDim; }

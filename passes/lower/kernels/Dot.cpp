@@ -86,15 +86,15 @@ DotEmitter::Values DotEmitter::emitFloat(Value row, Tokens tokens) {
   const bool isHalf = encoding().kind == EncodingKind::f16;
   auto step = [&](Value k, int64_t ahead, ValueRange sums) {
     Value at = f.add(f.add(base, f.multiply(k, columnBytes)), ahead * columnBytes);
-    Value w = f.loadBytes(weights, at, isHalf ? Type(f.getBuilder().getF16Type()) : f.f32(), kFloatLanes);
+    Value w = f.loadBytes(weights, at, isHalf ? Type(f.getBuilder().getF16Type()) : f.f32(), rowBlock());
     if (isHalf)
       w = f.fromHalf(w);
     Values next;
     for (auto [token, sum] : llvm::zip_equal(tokens, sums))
-      next.push_back(f.fma(w, f.splat(f.load(rows.floats, {token, f.add(k, ahead)})), sum));
+      next.push_back(f.fma(w, f.splat(f.load(rows.floats, {token, f.add(k, ahead)}), rowBlock()), sum));
     return next;
   };
-  Values sums(tokens.size(), f.zeroVector());
+  Values sums(tokens.size(), f.zeroVector(rowBlock()));
   int64_t unrolled = matrix.columns / 4 * 4;
   sums = f.loop(f.index(0), f.index(unrolled), 4, sums, [&](Value k, ValueRange carried) {
     Values next(carried.begin(), carried.end());

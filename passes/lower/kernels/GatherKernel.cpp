@@ -59,7 +59,7 @@ struct RowGatherer {
 
   /// `member` of the row's place, in the row tile's order a product or a choice.
   Value ofRow(int64_t RowPlace::*member) {
-    int64_t first = places[0].*member, step = places[1].*member - first;
+    int64_t first = places[0].*member, step = places.size() > 1 ? places[1].*member - first : 0;
     bool isAffine = llvm::all_of(llvm::enumerate(places), [&](auto entry) {
       return entry.value().*member == first + step * static_cast<int64_t>(entry.index());
     });

@@ -15,7 +15,7 @@ func.func @f(%x: tensor<?x64xf32, #moe.act<group = 32>>, %w: tensor<64x4xf32>, %
 !window = !moe.state<shape = [3, 64], elem = f32>
 // moe.causal_conv1d (C1): channels
 func.func @f(%x: tensor<?x64xf32>, %w: tensor<32x4xf32>, %s: !window) {
-  // expected-error @+1 {{expects an f32 weight [64, K] with K of at least 2, but got 'tensor<32x4xf32>'}}
+  // expected-error @+1 {{expects a weight of f32 or f16 [64, K] with K of at least 2, but got 'tensor<32x4xf32>'}}
   %y, %t = moe.causal_conv1d %x, %w, %s : tensor<?x64xf32>, tensor<32x4xf32>, !window
   return
 }
@@ -25,7 +25,7 @@ func.func @f(%x: tensor<?x64xf32>, %w: tensor<32x4xf32>, %s: !window) {
 !window = !moe.state<shape = [1, 64], elem = f32>
 // moe.causal_conv1d (C1): length
 func.func @f(%x: tensor<?x64xf32>, %w: tensor<64x1xf32>, %s: !window) {
-  // expected-error @+1 {{expects an f32 weight [64, K] with K of at least 2, but got 'tensor<64x1xf32>'}}
+  // expected-error @+1 {{expects a weight of f32 or f16 [64, K] with K of at least 2, but got 'tensor<64x1xf32>'}}
   %y, %t = moe.causal_conv1d %x, %w, %s : tensor<?x64xf32>, tensor<64x1xf32>, !window
   return
 }

@@ -38,7 +38,7 @@ func.func @f(%q: tensor<?x32xf32>, %v: tensor<?x64xf32>, %a: tensor<?x4xf32>, %b
 // moe.delta_step (C1): lengths
 func.func @f(%q: tensor<?x32xf32>, %v: tensor<?x64xf32>, %a: tensor<?x4xf32>, %b: tensor<?x4xf32>, %wq: tensor<32x4xf32>, %wk: tensor<32x4xf32>, %wv: tensor<64x3xf32>,
     %log: tensor<4xf32>, %bias: tensor<4xf32>, %w: tensor<16xf32>, %q0: !sq, %k0: !sq, %v0: !sv, %s0: !s) {
-  // expected-error @+1 {{expects convolutions of one length, but got}}
+  // expected-error @+1 {{expects convolutions of one length and encoding, but got}}
   %y, %q1, %k1, %v1, %s1 = moe.delta_step %q, %q, %v, %v, %a, %b conv(%wq, %wk, %wv) decay(%log, %bias) norm(%w) states(%q0, %k0, %v0, %s0)
     {eps = 1.0e-6 : f32, l2_eps = 1.0e-6 : f32, scale = 0.25 : f32, kind = #moe.activation<silu>} : tensor<?x32xf32>, tensor<?x64xf32>, tensor<?x4xf32>, tensor<?x4xf32>,
     tensor<32x4xf32>, tensor<32x4xf32>, tensor<64x3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<16xf32>, !sq, !sq, !sv, !s

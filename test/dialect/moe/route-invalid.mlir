@@ -31,7 +31,7 @@ func.func @f(%l: tensor<?x16xf32>) {
 
 // moe.router_topk (C1)
 func.func @f(%x: tensor<?x256xf32>, %r: tensor<16x128xf32>) {
-  // expected-error @+1 {{expects x [T, H] and W [E, H] in f32, but got}}
+  // expected-error @+1 {{expects x [T, H] in f32 and W [E, H] in f32 or f16, but got}}
   %w, %i = moe.router_topk %x, %r {k = 4, score = #moe.score<softmax>} : tensor<?x256xf32>, tensor<16x128xf32> -> tensor<?x4xf32>, tensor<?x4xi32>
   return
 }

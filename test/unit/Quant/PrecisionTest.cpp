@@ -111,12 +111,6 @@ TEST(Presets, SourceKeepsWhatTheFileHas) {
             std::string::npos);
 }
 
-TEST(Presets, GateOfASharedExpertStaysF32) {
-  WeightFacts gate = weightOf("layers.0.shared.router", "shared_router", 0, 256);
-  EXPECT_NE(gate.reasonForF32().find("scales all of its output"), std::string::npos);
-  EXPECT_EQ(nameOf(llvm::cantFail(presetEncodings({gate}, "int4", "auto"))[0]), "f32");
-}
-
 TEST(PrecisionRules, LaterOnesWin) {
   auto encodings = resolve("int4", {{.roles = "expert_*", .encoding = "i6/64"},
                                     {.roles = "expert_gate", .layers = "1", .encoding = "i8/128"},
