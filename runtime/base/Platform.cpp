@@ -49,6 +49,13 @@ int64_t fileBytes(int fd) {
   return (mode & kTypeMask) == kRegular ? bytes : -kErrnoNoSeek;
 }
 
+bool isSameFile(int fd, int other) {
+  uint64_t info[32] = {}, otherInfo[32] = {}; // larger than the kernel's struct, which begins with device and inode
+  return systemCall(kSysFstat, fd, pointerArgument(info)) == 0 &&
+         systemCall(kSysFstat, other, pointerArgument(otherInfo)) == 0 && info[0] == otherInfo[0] &&
+         info[1] == otherInfo[1];
+}
+
 int64_t readOnce(int fd, void *destination, uint64_t sizeBytes, uint64_t offset) {
   return systemCall(kSysPread, fd, pointerArgument(destination), static_cast<long>(sizeBytes),
                     static_cast<long>(offset));

@@ -24,6 +24,8 @@ int openFile(const char *path, bool direct);
 void closeFile(int fd);
 /// Bytes of a regular file, -kErrnoNoSeek for anything else, or negative errno.
 int64_t fileBytes(int fd);
+/// Whether both are descriptors of one file.
+bool isSameFile(int fd, int other);
 /// One read call, may be short; negative errno on failure.
 int64_t readOnce(int fd, void *destination, uint64_t sizeBytes, uint64_t offset);
 /// Tells the kernel that the range will not be read again soon.

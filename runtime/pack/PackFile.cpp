@@ -299,7 +299,8 @@ bool PackFile::openDirect() {
     if (!hasPath)
       snprintf(name, sizeof(name), "/proc/self/fd/%d", parts[0].fd);
     parts[i].directFd = openFile(name, true);
-    valid = parts[i].directFd >= 0 && parts[i].start % kDirectUnit == 0;
+    // Meanwhile another file may have got the name.
+    valid = parts[i].directFd >= 0 && parts[i].start % kDirectUnit == 0 && isSameFile(parts[i].fd, parts[i].directFd);
   }
   if (!valid)
     closeDirect();
