@@ -58,9 +58,12 @@ void FaultLayer::clear() {
   for (auto &count : countRefused)
     count = 0;
   ledgerRequest = 0;
+  if (mend)
+    mend();
 }
 
 void FaultLayer::reset() {
+  mend = nullptr;
   clear();
   numReads = numInjected = 0;
   for (auto &count : numAsked)
@@ -95,8 +98,10 @@ int64_t FaultLayer::read(void *user, int fd, void *destination, uint64_t sizeByt
   auto &self = *static_cast<FaultLayer *>(user);
   auto *bytes = static_cast<uint8_t *>(destination);
   uint64_t number = ++self.numReads;
-  if (self.atRead)
-    self.atRead(fd, offset);
+  if (int64_t answer = self.atRead ? self.atRead(fd, offset) : 0) {
+    ++self.numInjected;
+    return answer;
+  }
   ReadFault fault = self.faultOf(number);
   switch (fault) {
   case ReadFault::Interrupted:

@@ -34,7 +34,7 @@ const char *nameOf(moert::SystemRequest request);
 inline constexpr uint64_t kAlways = UINT64_MAX / 2;
 inline constexpr size_t kNumRequests = 6;
 
-/// Everything is counted from 1 since `reset`. Thread-safe, but for `reset` and `atRead`.
+/// Everything is counted from 1 since `reset`. Thread-safe, but for `reset` and the functions.
 class FaultLayer {
 public:
   /// Reads `first` to `first + count - 1`.
@@ -61,8 +61,10 @@ public:
   /// Address ranges that are reserved now, and what the ledger held when the last model was closed.
   std::atomic<int64_t> numRanges{0};
   std::atomic<uint64_t> bytesAtClose{UINT64_MAX};
-  /// Called before each read, on its thread.
-  std::function<void(int fd, uint64_t offset)> atRead;
+  /// Called before each read, on its thread. An answer below 0 is the read's result.
+  std::function<int64_t(int fd, uint64_t offset)> atRead;
+  /// Called by `clear`: undoes what was done to files.
+  std::function<void()> mend;
 
 private:
   static int64_t read(void *self, int fd, void *destination, uint64_t sizeBytes, uint64_t offset);

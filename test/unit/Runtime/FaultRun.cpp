@@ -152,7 +152,7 @@ void FaultRun::useModel() {
 
 void FaultRun::run() {
   static const Footprint before = Footprint::now();
-  for (int part = 0; std::filesystem::exists(part ? path + "." + std::to_string(part) : path); ++part)
+  for (int part = 0; !readsFromDisk && std::filesystem::exists(part ? path + "." + std::to_string(part) : path); ++part)
     layer.keepInMemory(part ? path + "." + std::to_string(part) : path);
   setLayerHook(setting.prefetches ? hintExperts : nullptr);
   moert_open_options options = setting.options(path);

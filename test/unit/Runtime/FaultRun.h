@@ -30,6 +30,8 @@ int32_t hintExperts(moert_context *context, int32_t layer);
 struct FaultRun {
   /// `what` names the case in messages of failed tests.
   FaultRun(FaultLayer &layer, const Setting &setting, const std::string &path, const std::string &what);
+  /// For runs whose files change.
+  bool readsFromDisk = false;
   /// Does everything; `status` and `message` are those of the first call that failed.
   void run();
 
