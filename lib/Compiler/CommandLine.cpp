@@ -79,6 +79,12 @@ flags of synth:
 flags of estimate: --target, --quant, --group, --kv, --context, --chunk, --memory as for compile, and
   --dram SIZE           bytes that the memory delivers in a second; default: what is known of the target
   --flash SIZE          bytes that the storage delivers in a second
+  --routing R           uniform (default) or zipf:S: how many uses of experts then hit in the slots
+  --hit-rate H          share of the uses that hit, 0 to 1, instead
+  --predicted P         share of the misses whose reads begin ahead of their router, 0 to 1; default 0
+  --experts-used K      experts of a token; default: all that the model uses
+  --depth N             positions that a token sees; default: half of the context, or the window
+  --clock F             clock of the cores as a share of their highest, 0.01 to 1
   --json                one JSON object
 
   MODEL is a checkpoint folder or a gguf file.

@@ -5,6 +5,7 @@
 #include "lib/Compiler/Descriptor.h"
 
 #include "lib/Compiler/ModuleFiles.h"
+#include "lib/Compiler/TokenEstimate.h"
 
 #include "dialects/moe/MoeDialect.h"
 #include "dialects/rt/RtDialect.h"
@@ -44,6 +45,15 @@ DescriptorContent describeModule(ModuleOp module) {
             plan("kv_block_bytes"), plan("state_bytes"),
             plan("record_bytes"),   plan("num_expert_records"),
             plan("min_slots"),      static_cast<uint64_t>(integerOf(module, "moe.options", "memory_bytes"))};
+  describeTokenWeights(module, d);
+  if (auto target = recordedTarget(module)) {
+    if (const auto &rate = knownMemoryRate(target->machine))
+      d.memory_bytes_per_second = rate->value;
+    if (const auto &rate = knownFlashRate(target->machine))
+      d.flash_bytes_per_second = rate->value;
+  } else {
+    llvm::consumeError(target.takeError()); // the link step says so
+  }
   d.generation.temperature = static_cast<float>(realOf(module, "moe.generation", "temperature"));
   d.generation.top_p = static_cast<float>(realOf(module, "moe.generation", "top_p"));
   d.generation.top_k = static_cast<int32_t>(integerOf(module, "moe.generation", "top_k"));

@@ -6,14 +6,17 @@
 #include "lib/Compiler/Compile.h"
 #include "lib/Compiler/LinkStep.h"
 #include "lib/Compiler/ModuleFiles.h"
+#include "lib/Compiler/TokenEstimate.h"
 
 #include "dialects/moe/MoeDialect.h"
 #include "dialects/rt/RtDialect.h"
 #include "lib/Pack/RowFormat.h"
-#include "lib/Plan/KvLayout.h"
 #include "lib/Support/Fault.h"
 #include "lib/Support/Sizes.h"
+#include "lib/Synth/Routing.h"
 #include "passes/plan/StoredWeight.h"
+
+#include "llvm/Support/FormatVariadic.h"
 
 #include <map>
 
@@ -90,9 +93,8 @@ private:
   llvm::Error addBandwidths(ModuleOp module);
   /// What was given or is known of the target; notes the assumption.
   std::optional<uint64_t> bandwidth(llvm::StringRef what, llvm::StringRef flag, std::optional<uint64_t> given,
-                                    const std::optional<MachineNumber> &sustained,
-                                    const std::optional<MachineNumber> &peak);
-  void addSpeed();
+                                    const std::optional<MachineNumber> &known, bool isSustained);
+  double hitRateOfZipf(uint64_t numExperts) const;
   void addAssumptions();
 
   const EstimateOptions &options;
@@ -114,8 +116,6 @@ llvm::Error Estimator::addWeights(ModuleOp module) {
   FailureOr<LayoutFamily> family = moe::familyOf(module);
   if (failed(family))
     return fault("the module has no layout family");
-  TokenTraffic &traffic = result.traffic;
-  std::map<int64_t, uint64_t> expertBytes; // by layer
   uint64_t topK = integerOf(module, "moe.model", "top_k");
   for (auto weight : module.getOps<moe::WeightOp>()) {
     FailureOr<moe::StoredWeight> stored = moe::storedWeightOf(weight, *family);
@@ -129,21 +129,14 @@ llvm::Error Estimator::addWeights(ModuleOp module) {
     if (isa_and_present<rt::StreamedPlaceAttr>(weight.getPlacementAttr())) {
       placement = "streamed";
       bytes = stored->rows * (stored->rowBytes + kRowChecksumBytes);
-      traffic.rowBytes += stored->rowBytes + kRowChecksumBytes;
     } else if (isa_and_present<rt::PagedPlaceAttr>(weight.getPlacementAttr())) {
       placement = "paged";
-      expertBytes[weight.getLayer()] += stored->bytes;
-    } else {
-      traffic.residentBytes += bytes;
     }
     addClass(classOf(weight.getRole()), placement, nameOf(stored->encoding), type.getNumElements(), bytes);
     result.weights += type.getNumElements();
     if (weight.getRole() != moe::Role::embedding)
       result.activeWeights += type.getRank() == 3 ? type.getNumElements() / pieces * topK : type.getNumElements();
   }
-  for (auto [layer, bytes] : expertBytes)
-    traffic.expertBytes = std::max(traffic.expertBytes, bytes);
-  traffic.usesPerToken = expertBytes.size() * topK;
   // A tied embedding with a precision of its own is the head's table once more.
   for (auto weight : module.getOps<moe::WeightOp>())
     if (moe::tiedHeadOf(weight) && !moe::isHeadEmbedding(weight))
@@ -164,38 +157,82 @@ llvm::Error Estimator::planMemory(ModuleOp module, const PackPlanOfModule &pack)
   if (!tokenizer)
     return tokenizer.takeError();
   content.tokenizer = std::move(*tokenizer);
-  auto plan = planOf(content, kAssumedCodeBytes + content.tokenizer.size(), options.model.memoryBytes.value_or(0));
+  moert_model_descriptor &descriptor = content.fixed;
+  if (options.expertsUsed > descriptor.top_k)
+    return fault("--experts-used is " + llvm::Twine(options.expertsUsed) + ", expects at most the model's " +
+                 llvm::Twine(descriptor.top_k));
+  auto plan = planOf(content, kAssumedCodeBytes + content.tokenizer.size(), options.model.memoryBytes.value_or(0),
+                     options.expertsUsed);
   if (!plan)
     return fault("--memory: " + llvm::toString(plan.takeError()));
   result.plan = *plan;
+  result.topK = descriptor.top_k;
+  result.depth = options.depth.value_or(result.context / 2);
+  if (result.depth > result.context)
+    return fault("--depth is " + llvm::Twine(result.depth) + ", expects at most the context, " +
+                 llvm::Twine(result.context));
+  if (descriptor.window)
+    result.depth = std::min(result.depth, uint64_t(descriptor.window) + descriptor.sinks);
+  descriptor.num_streamed_tables = content.tables.size();
+  descriptor.streamed_tables = content.tables.data();
+  moert_describe_token(&descriptor, &*plan, options.expertsUsed ? options.expertsUsed : result.topK, result.depth,
+                       &result.traffic);
+  if (result.traffic.num_layers == 0 && (options.hitRate || options.zipfThousandths || options.predicted))
+    return fault("the model has no experts, so --hit-rate, --routing and --predicted have no meaning; leave them out");
+  if (options.hitRate)
+    result.traffic.hit_rate = *options.hitRate;
+  else if (options.zipfThousandths)
+    result.traffic.hit_rate = hitRateOfZipf(descriptor.num_experts);
+  result.traffic.predicted_rate = options.predicted.value_or(0);
   return llvm::Error::success();
 }
 
-void Estimator::addSpeed() {
-  result.cost = costOfToken(result.traffic);
-  bool needsFlash = result.cost.missesPerToken > 0;
-  if (!result.dramBytesPerSecond || (needsFlash && !result.flashBytesPerSecond))
-    return;
-  double dram = result.cost.dramBytes / double(*result.dramBytesPerSecond);
-  double flash = result.flashBytesPerSecond ? result.cost.flashBytes / double(*result.flashBytesPerSecond) : 0;
-  result.tokensPerSecond = 1 / (dram + flash);
-  result.tokensPerSecondOverlapped = 1 / std::max(dram, flash);
+/// Every layer keeps its most used experts, as many as there are slots for; a share of the next one's uses hits.
+double Estimator::hitRateOfZipf(uint64_t numExperts) const {
+  uint32_t used = result.traffic.experts_used;
+  double slots = double(result.plan.num_slots) / result.traffic.num_layers, hits = 0;
+  for (double share : usedShares(numExperts, {*options.zipfThousandths, used})) {
+    hits += share * std::clamp(slots, 0.0, 1.0);
+    slots -= 1;
+  }
+  return std::min(hits / used, 1.0);
 }
 
 void Estimator::addAssumptions() {
   auto add = [&](const llvm::Twine &text) { result.assumptions.push_back(text.str()); };
-  bool hasExperts = result.traffic.numRecords != 0;
-  if (hasExperts)
-    add("routing is uniform and independent in every layer and token; expert slots are least recently used, so a use "
-        "hits with the share of experts that have a slot, and never with fewer slots than one token uses");
-  bool isWindow = result.position < result.context / 2;
-  add("a token sees " + llvm::Twine(result.position) + " positions of the KV cache, " +
-      (isWindow ? "the window and its sinks" : "half of the context"));
+  const moert_token_traffic &traffic = result.traffic;
+  bool hasExperts = traffic.num_layers != 0;
+  if (hasExperts && options.hitRate)
+    add("a use of an expert hits with the chance that was given (--hit-rate), independently of others");
+  else if (hasExperts && options.zipfThousandths)
+    add("routing follows --routing " + zipfText(*options.zipfThousandths) +
+        ", independently in every token, and each layer keeps its most used experts in memory");
+  else if (hasExperts)
+    add("routing is uniform and independent in every layer and token, which is the worst case: a use hits with the "
+        "share of experts that have a slot");
+  bool isWindow = !options.depth && result.depth < result.context / 2;
+  add("a token sees " + llvm::Twine(result.depth) + " positions of the KV cache, " +
+      (options.depth ? "as given"
+       : isWindow    ? "the window and its sinks"
+                     : "half of the context"));
   add("a token reads every resident weight once; activations stay in the processor's caches");
-  if (result.traffic.stateBytes)
-    add("a token reads and writes its recurrent states once, " + formatSize(result.traffic.stateBytes));
-  if (hasExperts)
-    add("an expert that misses is read from flash whole, written to memory and read again; nothing is read ahead");
+  if (traffic.state_bytes)
+    add("a token reads and writes its recurrent states once, " + formatSize(traffic.state_bytes));
+  add("products read weights with " + llvm::Twine(MOERT_WEIGHTS_PERCENT) +
+      " % of the memory's bandwidth, attention its "
+      "cache with " +
+      llvm::Twine(MOERT_KV_PERCENT) + " % and a recurrent step its state with " + llvm::Twine(MOERT_STATE_PERCENT) +
+      " %, as measured on x86-64");
+  if (hasExperts) {
+    add("an expert that misses is read from flash whole, written to memory and read again; a layer computes those that "
+        "hit meanwhile and the last one that arrives afterwards");
+    if (options.predicted)
+      add(llvm::formatv("{0:F2} of the misses are predicted: their reads begin during the dense part of the layer",
+                        *options.predicted)
+              .str());
+    else
+      add("nothing is read ahead of its router");
+  }
   add("code and constants of the .so have " + formatSize(kAssumedCodeBytes) + " besides the tokenizer's tables");
 }
 
@@ -204,19 +241,28 @@ llvm::Error Estimator::addBandwidths(ModuleOp module) {
   if (!target)
     return target.takeError();
   const MachineFacts &machine = target->machine;
-  result.dramBytesPerSecond = bandwidth("memory", "--dram", options.dramBytesPerSecond,
-                                        machine.dramSustainedBytesPerSecond, machine.dramPeakBytesPerSecond);
-  result.flashBytesPerSecond = bandwidth("flash", "--flash", options.flashBytesPerSecond,
-                                         machine.flashSustainedBytesPerSecond, machine.flashPeakBytesPerSecond);
+  auto memory = bandwidth("memory", "--dram", options.dramBytesPerSecond, knownMemoryRate(machine),
+                          machine.dramSustainedBytesPerSecond.has_value());
+  auto flash = bandwidth("flash", "--flash", options.flashBytesPerSecond, knownFlashRate(machine),
+                         machine.flashSustainedBytesPerSecond.has_value());
+  result.memoryBytesPerSecond = memory;
+  if (memory && options.clock != 1) {
+    memory = static_cast<uint64_t>(double(*memory) * options.clock);
+    result.assumptions.push_back(
+        llvm::formatv("at {0:F2} of their clock the cores read memory with {0:F2} of that, the worst case: decoding "
+                      "waits for memory more than for the cores; flash keeps its speed",
+                      options.clock)
+            .str());
+  }
+  result.traffic.memory_bytes_per_second = memory.value_or(0);
+  result.traffic.flash_bytes_per_second = flash.value_or(0);
   return llvm::Error::success();
 }
 
 std::optional<uint64_t> Estimator::bandwidth(llvm::StringRef what, llvm::StringRef flag, std::optional<uint64_t> given,
-                                             const std::optional<MachineNumber> &sustained,
-                                             const std::optional<MachineNumber> &peak) {
-  const std::optional<MachineNumber> &known = sustained ? sustained : peak;
+                                             const std::optional<MachineNumber> &known, bool isSustained) {
   auto add = [&](const llvm::Twine &text) { result.assumptions.push_back((what + text).str()); };
-  auto rate = [](uint64_t bytes) { return std::to_string(bytes / 1'000'000) + " MB a second, all of which is used"; };
+  auto rate = [](uint64_t bytes) { return std::to_string(bytes / 1'000'000) + " MB a second"; };
   if (given) {
     add(" delivers " + rate(*given) + " (" + flag + ")");
     return given;
@@ -225,7 +271,7 @@ std::optional<uint64_t> Estimator::bandwidth(llvm::StringRef what, llvm::StringR
     add("'s bandwidth is not known of this target: give " + flag + " to estimate tokens per second");
     return std::nullopt;
   }
-  add(" delivers " + rate(known->value) + " (" + (sustained ? "sustained" : "peak") + ", " +
+  add(" delivers " + rate(known->value) + " (" + (isSustained ? "sustained" : "peak") + ", " +
       (known->isEstimated ? "estimated" : "cited") + ": " + known->source + ")");
   return known->value;
 }
@@ -242,24 +288,15 @@ llvm::Error Estimator::run(ModuleOp module) {
   result.kv = textOf(module, "moe.options", "kv");
   result.context = contextOf(module);
   result.chunk = integerOf(module, "rt.plan", "chunk");
-  result.position = result.context / 2;
-  if (uint64_t window = integerOf(module, "rt.plan", "kv_window"))
-    result.position = std::min(result.position, window + integerOf(module, "rt.plan", "kv_sinks"));
   if (llvm::Error error = addWeights(module))
     return error;
   addTables(module);
   if (llvm::Error error = planMemory(module, *pack))
     return error;
-  TokenTraffic &traffic = result.traffic;
-  traffic.recordBytes = result.plan.slot_bytes;
-  traffic.numRecords = result.plan.num_experts;
-  traffic.numSlots = result.plan.num_slots;
-  traffic.kvBytes = result.position * integerOf(module, "rt.plan", "kv_block_bytes") / kKvBlockPositions;
-  traffic.stateBytes = integerOf(module, "rt.plan", "state_bytes");
   addAssumptions();
   if (llvm::Error error = addBandwidths(module))
     return error;
-  addSpeed();
+  result.cost = costOf(result.traffic);
   uint64_t inClasses = 0;
   for (const char *name : kClassOrder)
     if (auto found = classes.find(name); found != classes.end()) {

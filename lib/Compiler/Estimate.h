@@ -5,9 +5,9 @@
 #ifndef LIB_COMPILER_ESTIMATE_H
 #define LIB_COMPILER_ESTIMATE_H
 
+#include "include/moert/TokenCost.h"
 #include "include/moert/moert.h"
 #include "lib/Compiler/CompileOptions.h"
-#include "lib/Plan/TokenCost.h"
 
 #include "llvm/Support/Error.h"
 
@@ -20,6 +20,12 @@ namespace moec {
 struct EstimateOptions {
   CompileOptions model;                                            ///< isRandom; one target
   std::optional<uint64_t> dramBytesPerSecond, flashBytesPerSecond; ///< absent: what is known of the target
+  std::optional<uint32_t> zipfThousandths;                         ///< of routing; absent: uniform
+  std::optional<double> hitRate;                                   ///< of expert uses; absent: from routing and slots
+  std::optional<double> predicted;                                 ///< share of misses that are read ahead
+  double clock = 1;                                                ///< of the cores, as a share
+  std::optional<uint64_t> depth; ///< positions seen; absent: half of the context, or the window
+  uint32_t expertsUsed = 0;      ///< of a token; 0: all
 };
 
 struct EstimateClass {
@@ -30,15 +36,15 @@ struct EstimateClass {
 
 struct Estimate {
   std::string model, target, quant, group, kv;
-  uint64_t context = 0, chunk = 0, packBytes = 0, position = 0;
+  uint64_t context = 0, chunk = 0, packBytes = 0, depth = 0;
+  uint32_t topK = 0;
   uint64_t weights = 0;       ///< parameters of the model
   uint64_t activeWeights = 0; ///< of them, what a token is multiplied with: without the embedding table
   std::vector<EstimateClass> classes;
   moert_plan_info plan{};
-  TokenTraffic traffic;
-  TokenCost cost;
-  std::optional<uint64_t> dramBytesPerSecond, flashBytesPerSecond;
-  std::optional<double> tokensPerSecond, tokensPerSecondOverlapped;
+  moert_token_traffic traffic{};
+  moert_token_cost cost{};
+  std::optional<uint64_t> memoryBytesPerSecond; ///< before `clock`
   std::vector<std::string> assumptions;
 };
 

@@ -4,6 +4,7 @@
 #include "lib/Compiler/Commands.h"
 #include "lib/Compiler/Estimate.h"
 #include "lib/Compiler/Report.h"
+#include "lib/Compiler/TokenEstimate.h"
 
 #include "lib/Support/Fault.h"
 #include "lib/Support/Json.h"
@@ -14,7 +15,7 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <cmath>
+#include <algorithm>
 
 namespace moec {
 
@@ -22,7 +23,13 @@ namespace {
 
 template <typename T> Json orNull(const std::optional<T> &value) { return value ? Json(*value) : Json(nullptr); }
 
-uint64_t rounded(double bytes) { return static_cast<uint64_t>(std::llround(bytes)); }
+/// Null where it is not known.
+Json rateOrNull(double value) { return value > 0 ? Json(value) : Json(nullptr); }
+
+/// With reads that cost no time beside computing, which no order of reads can beat.
+double boundOf(const moert_token_cost &cost) {
+  return cost.tokens_per_second > 0 ? 1 / std::max(cost.seconds_of_computing, cost.seconds_of_flash) : 0;
+}
 
 double residentShare(const moert_plan_info &plan) {
   return plan.num_experts ? double(plan.num_slots) / double(plan.num_experts) : 1;
@@ -62,14 +69,19 @@ std::string writeEstimate(const Estimate &e) {
       .set("expert_records", e.plan.num_experts)
       .set("expert_record_bytes", e.plan.slot_bytes)
       .set("resident_share", residentShare(e.plan))
-      .set("hit_share", e.cost.hitShare)
-      .set("expert_misses_per_token", e.cost.missesPerToken)
-      .set("dram_bytes_per_token", rounded(e.cost.dramBytes))
-      .set("flash_bytes_per_token", rounded(e.cost.flashBytes))
-      .set("dram_bytes_per_s", orNull(e.dramBytesPerSecond))
-      .set("flash_bytes_per_s", orNull(e.flashBytesPerSecond))
-      .set("tokens_per_s", orNull(e.tokensPerSecond))
-      .set("tokens_per_s_overlapped", orNull(e.tokensPerSecondOverlapped))
+      .set("hit_share", e.traffic.hit_rate)
+      .set("predicted_share", e.traffic.predicted_rate)
+      .set("experts_used", e.traffic.experts_used)
+      .set("depth", e.depth)
+      .set("expert_misses_per_token", e.cost.misses)
+      .set("dram_bytes_per_token", e.cost.memory_bytes)
+      .set("flash_bytes_per_token", e.cost.flash_bytes)
+      .set("dram_bytes_per_s", orNull(e.memoryBytesPerSecond))
+      .set("flash_bytes_per_s",
+           e.traffic.flash_bytes_per_second ? Json(e.traffic.flash_bytes_per_second) : Json(nullptr))
+      .set("tokens_per_s", rateOrNull(e.cost.tokens_per_second))
+      .set("tokens_per_s_overlapped", rateOrNull(boundOf(e.cost)))
+      .set("by_experts_used", describeByExpertsUsed(e.traffic, e.topK))
       .set("assumptions", std::move(assumptions));
   return writeJson(std::move(root));
 }
@@ -106,15 +118,15 @@ std::string formatEstimate(const Estimate &e) {
            << formatSize(e.plan.slot_bytes) << llvm::format(" resident (%.1f %%)", 100 * residentShare(e.plan));
   stream << "\n";
   stream << "a decoded token, estimated\n";
-  line("from memory", formatSize(rounded(e.cost.dramBytes))).get() << "\n";
-  auto &flash = line("from flash", formatSize(rounded(e.cost.flashBytes))).get();
+  line("from memory", formatSize(e.cost.memory_bytes)).get() << "\n";
+  auto &flash = line("from flash", formatSize(e.cost.flash_bytes)).get();
   if (e.plan.num_experts)
-    flash << llvm::format("  %.1f of %u experts missed", e.cost.missesPerToken,
-                          static_cast<unsigned>(e.traffic.usesPerToken));
+    flash << llvm::format("  %.1f of %u experts missed", e.cost.misses, e.traffic.num_layers * e.traffic.experts_used);
   stream << "\n";
-  if (e.tokensPerSecond)
+  if (e.cost.tokens_per_second > 0)
     stream << llvm::format("  %.1f tokens/s; %.1f if reading from flash costs no time beside computing\n",
-                           *e.tokensPerSecond, *e.tokensPerSecondOverlapped);
+                           e.cost.tokens_per_second, boundOf(e.cost));
+  formatByExpertsUsed(describeByExpertsUsed(e.traffic, e.topK), stream);
   stream << "assumptions\n";
   for (const std::string &assumption : e.assumptions)
     stream << "  - " << assumption << "\n";
@@ -132,10 +144,19 @@ int runEstimate(llvm::ArrayRef<llvm::StringRef> words) {
   flags.push_back(text("--tokenizer", model.tokenizer));
   flags.push_back(size("--dram", [&](uint64_t value) { options.dramBytesPerSecond = value; }));
   flags.push_back(size("--flash", [&](uint64_t value) { options.flashBytesPerSecond = value; }));
+  flags.push_back(routingFlag(options.zipfThousandths));
+  flags.push_back(share("--hit-rate", 0, [&](double value) { options.hitRate = value; }));
+  flags.push_back(share("--predicted", 0, [&](double value) { options.predicted = value; }));
+  flags.push_back(share("--clock", 0.01, [&](double value) { options.clock = value; }));
+  flags.push_back(number("--depth", 0, INT32_MAX, [&](uint64_t value) { options.depth = value; }));
+  flags.push_back(number("--experts-used", 1, INT32_MAX,
+                         [&](uint64_t value) { options.expertsUsed = static_cast<uint32_t>(value); }));
   flags.push_back(flag("--json", isJson));
   llvm::Error error = readFlags(words, flags, positional);
   if (!error && positional.size() != 1)
     error = fault("estimate expects one CONFIG, but got " + llvm::Twine(positional.size()));
+  if (!error && options.hitRate && options.zipfThousandths)
+    error = fault("--hit-rate and --routing both say how many uses hit; give one of them");
   if (!error && target.empty())
     error = fault("--target is missing; valid values are " + llvm::join(targetNames(), ", "));
   if (!error)

@@ -75,6 +75,16 @@ Flag number(const char *name, uint64_t smallest, uint64_t largest, std::function
           }};
 }
 
+Flag share(const char *name, double smallest, std::function<void(double)> set) {
+  return {name, 1, [=](llvm::ArrayRef<llvm::StringRef> values) -> llvm::Error {
+            double value = 0;
+            if (values[0].getAsDouble(value) || !(value >= smallest && value <= 1))
+              return fault("is '" + values[0] + "', expects a number from " + (smallest > 0 ? "0.01" : "0") + " to 1");
+            set(value);
+            return llvm::Error::success();
+          }};
+}
+
 Flag size(const char *name, std::function<void(uint64_t)> set) {
   return {name, 1, [=](llvm::ArrayRef<llvm::StringRef> values) -> llvm::Error {
             auto value = parseSize(values[0]);

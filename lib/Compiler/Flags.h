@@ -33,6 +33,8 @@ Flag choice(const char *name, const char *choices, std::string &value);
 Flag text(const char *name, std::string &value);
 /// A whole number in [smallest, largest].
 Flag number(const char *name, uint64_t smallest, uint64_t largest, std::function<void(uint64_t)> set);
+/// A real number in [smallest, 1].
+Flag share(const char *name, double smallest, std::function<void(double)> set);
 /// A size such as 10.5GB, at least one byte.
 Flag size(const char *name, std::function<void(uint64_t)> set);
 Flag flag(const char *name, bool &value);

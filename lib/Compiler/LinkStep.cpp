@@ -84,7 +84,8 @@ llvm::Expected<std::vector<uint8_t>> tokenizerOf(ModuleOp module, uint32_t vocab
   return buildTokenizerBlob(*text, path, vocabSize);
 }
 
-llvm::Expected<moert_plan_info> planOf(const DescriptorContent &content, uint64_t codeBytes, uint64_t budgetBytes) {
+llvm::Expected<moert_plan_info> planOf(const DescriptorContent &content, uint64_t codeBytes, uint64_t budgetBytes,
+                                       uint32_t expertsUsed) {
   // The arithmetic looks at sizes only; the entry points must be there.
   moert_model_descriptor descriptor = content.fixed;
   auto entry = [](moert_context *) -> int32_t { return 0; };
@@ -97,6 +98,7 @@ llvm::Expected<moert_plan_info> planOf(const DescriptorContent &content, uint64_
   descriptor.plan.default_budget_bytes = budgetBytes;
   moert_open_options options{};
   options.struct_bytes = sizeof options;
+  options.experts_used = expertsUsed;
   options.threads = 1; // the runtime makes room for more at the same size
   moert_plan_info info{};
   moert_error error{};
@@ -181,7 +183,7 @@ llvm::Error Linker::run(OutputTransaction &outputs) {
     auto info = planOf(content, codeBytes, budget);
     if (!info)
       return fault((budget ? "--memory: " : "") + llvm::toString(info.takeError()));
-    content.reportJson = writeReport(inputs.module, inputs.pack.plan, *info, target);
+    content.reportJson = writeReport(inputs.module, inputs.pack.plan, *info, content, target);
     auto mapped = linkOnce(content, (*shared)->temporaryPath());
     if (!mapped)
       return mapped.takeError();

@@ -34,7 +34,8 @@ llvm::Error linkModel(const LinkInputs &inputs, OutputTransaction &outputs);
 llvm::Error checkRuntime(const TargetDescription &target, llvm::StringRef programFolder);
 
 /// What the runtime will plan for a described model under `budgetBytes` (0: everything resident). Errors: as at open.
-llvm::Expected<moert_plan_info> planOf(const DescriptorContent &content, uint64_t codeBytes, uint64_t budgetBytes);
+llvm::Expected<moert_plan_info> planOf(const DescriptorContent &content, uint64_t codeBytes, uint64_t budgetBytes,
+                                       uint32_t expertsUsed = 0);
 
 /// The tokenizer's tables, from the file that the module names or generated.
 llvm::Expected<std::vector<uint8_t>> tokenizerOf(mlir::ModuleOp module, uint32_t vocabSize);

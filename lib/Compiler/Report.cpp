@@ -5,6 +5,7 @@
 
 #include "lib/Compiler/ModuleFiles.h"
 #include "lib/Compiler/PackStep.h"
+#include "lib/Compiler/TokenEstimate.h"
 
 #include "dialects/moe/MoeDialect.h"
 #include "lib/Plan/KvLayout.h"
@@ -139,8 +140,33 @@ JsonObject sizesByClass(const moert_plan_info &plan) {
   return classes;
 }
 
+/// What a decoded token is expected to cost under the default budget, for even routing.
+static JsonObject describeEstimate(const DescriptorContent &content, const moert_plan_info &plan) {
+  moert_model_descriptor descriptor = content.fixed;
+  descriptor.num_streamed_tables = content.tables.size();
+  descriptor.streamed_tables = content.tables.data();
+  auto known = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
+  auto rate = [](uint64_t value) { return value ? Json(value) : Json(nullptr); };
+  moert_token_traffic traffic{};
+  uint64_t depth = descriptor.context / 2;
+  if (descriptor.window)
+    depth = std::min<uint64_t>(depth, uint64_t(descriptor.window) + descriptor.sinks);
+  moert_describe_token(&descriptor, &plan, descriptor.top_k, depth, &traffic);
+  return JsonObject()
+      .set("resident_share",
+           plan.num_experts ? static_cast<double>(plan.num_slots) / static_cast<double>(plan.num_experts) : 1.0)
+      .set("hit_rate", plan.hit_rate)
+      .set("depth", depth)
+      .set("memory_bytes", plan.token_memory_bytes)
+      .set("flash_bytes", plan.token_flash_bytes)
+      .set("memory_bytes_per_s", rate(descriptor.memory_bytes_per_second))
+      .set("flash_bytes_per_s", rate(descriptor.flash_bytes_per_second))
+      .set("tokens_per_s", known(plan.tokens_per_second))
+      .set("by_experts_used", describeByExpertsUsed(traffic, descriptor.top_k));
+}
+
 std::string writeReport(ModuleOp module, const PackPlan &pack, const moert_plan_info &plan,
-                        const TargetDescription &target) {
+                        const DescriptorContent &content, const TargetDescription &target) {
   PrecisionTotals precision = sumPrecision(module);
   auto rules = module->getAttrOfType<ArrayAttr>("moe.precision");
   uint64_t numRules = rules ? rules.size() : 0;
@@ -168,6 +194,7 @@ std::string writeReport(ModuleOp module, const PackPlan &pack, const moert_plan_
       .set("plan_id", pack.planId().toHex())
       .set("joins_per_token", cast<IntegerAttr>(module->getAttr("rt.joins_per_token")).getInt())
       .set("token_bytes", describeToken(module))
+      .set("token_estimate", describeEstimate(content, plan))
       .set("bits_per_weight", average(precision.bits, precision.values))
       .set("precision", describePrecision(precision))
       .set("precision_rules", numRules)
@@ -207,6 +234,31 @@ static void formatPrecision(const JsonObject &report, llvm::raw_ostream &stream)
         stream << ", from " << source << (verbatim && verbatim->asBool() == true ? " as it is" : "");
       stream << "\n";
     }
+}
+
+/// What `describeEstimate` gave.
+static void formatEstimate(const JsonObject &estimate, bool hasExperts, llvm::raw_ostream &stream) {
+  auto size = [&](llvm::StringRef key) {
+    const Json *value = estimate.find(key);
+    return formatSize(value ? value->asUint64().value_or(0) : 0);
+  };
+  auto real = [&](llvm::StringRef key) {
+    const Json *value = estimate.find(key);
+    return value ? value->asDouble() : std::nullopt;
+  };
+  stream << "a decoded token under the default budget, estimated: from memory " << size("memory_bytes")
+         << ", from flash " << size("flash_bytes");
+  if (hasExperts)
+    stream << llvm::format(" (%.1f %% of experts resident, %.1f %% of uses hit if routing is even)",
+                           100 * real("resident_share").value_or(0), 100 * real("hit_rate").value_or(0));
+  if (std::optional<double> speed = real("tokens_per_s"))
+    stream << llvm::format(", %.1f tokens/s", *speed) << " at " << size("memory_bytes_per_s") << "/s of memory and "
+           << size("flash_bytes_per_s") << "/s of flash";
+  else
+    stream << "; tokens/s unknown, as bandwidths of this target are";
+  stream << "\n";
+  if (const Json *entries = estimate.find("by_experts_used"); entries && entries->asArray())
+    formatByExpertsUsed(*entries->asArray(), stream);
 }
 
 llvm::Expected<std::string> formatReport(llvm::StringRef json) {
@@ -251,6 +303,8 @@ llvm::Expected<std::string> formatReport(llvm::StringRef json) {
     stream << "bytes a decoded token needs: weights " << size(token->asObject()->find("weights"))
            << ", KV cache for each position " << size(token->asObject()->find("kv_per_position"))
            << ", recurrent state " << size(token->asObject()->find("state")) << "\n";
+  if (const Json *estimate = report->find("token_estimate"); estimate && estimate->asObject())
+    formatEstimate(*estimate->asObject(), show("expert_records") != "0", stream);
   formatPrecision(*report, stream);
   return text;
 }

@@ -5,6 +5,7 @@
 #define LIB_COMPILER_REPORT_H
 
 #include "include/moert/moert.h"
+#include "lib/Compiler/Descriptor.h"
 #include "lib/Pack/PackPlan.h"
 #include "lib/Support/Json.h"
 #include "lib/Target/TargetDescription.h"
@@ -20,7 +21,7 @@ JsonObject sizesByClass(const moert_plan_info &plan);
 
 /// The report as JSON text without a newline at its end.
 std::string writeReport(mlir::ModuleOp module, const PackPlan &pack, const moert_plan_info &plan,
-                        const TargetDescription &target);
+                        const DescriptorContent &content, const TargetDescription &target);
 
 /// A report as lines of text. Errors: not the JSON of a report.
 llvm::Expected<std::string> formatReport(llvm::StringRef json);

@@ -281,10 +281,12 @@ moert_status makePlan(const moert_model_descriptor &d, const Settings &settings,
   if (info.budget_bytes < info.min_bytes) {
     info.num_slots = info.min_slots;
     info.planned_bytes = info.min_bytes;
+    estimateToken(d, settings, info);
     return refuse(info, settings, error);
   }
   info.num_slots = info.slot_bytes ? minOf(info.num_experts, (info.budget_bytes - fixed.total) / info.slot_bytes) : 0;
   info.planned_bytes = fixed.total + info.num_slots * info.slot_bytes;
+  estimateToken(d, settings, info);
   return MOERT_STATUS_OK;
 }
 

@@ -68,5 +68,9 @@ moert_status resolveOptions(const moert_model_descriptor &descriptor, const moer
 moert_status makePlan(const moert_model_descriptor &descriptor, const Settings &settings, Plan &plan,
                       moert_error *error);
 
+/// Fills what is expected of a decoded token, for even routing, half of the context behind it (or the window) and the
+/// bandwidths of the descriptor. Needs the slots.
+void estimateToken(const moert_model_descriptor &descriptor, const Settings &settings, moert_plan_info &info);
+
 } // namespace moert
 #endif

@@ -46,6 +46,11 @@ with scratch() as folder:
     for flags in (("--seed", 1), ("--routing", "zipf:1"), ("--tokenizer", config)):
         check("--random-weights" in moec("compile", folder, "--target", "host", *flags, "-o", out, code=2).err, flags)
     expect_error(moec("estimate", config, "--target", "host", "--memory", "10KB", code=None), "--memory", "needs")
+    for flags in (("--experts-used", 3), ("--depth", 10 ** 6)):
+        expect_error(moec("estimate", config, "--target", "host", *flags, code=None), flags[0], "expects at most")
+    for flags in (("--hit-rate", 1.5), ("--hit-rate", "nan"), ("--clock", 0), ("--predicted", "x"), ("--depth", -1),
+                  ("--experts-used", 0), ("--hit-rate", 0.5, "--routing", "zipf:1")):
+        check(flags[0] in moec("estimate", config, "--target", "host", *flags, code=2).err, flags)
     expect_error(moec("estimate", config, "--target", "host", "--quant", "source", code=None), "--quant source",
                  "moec precision")
 

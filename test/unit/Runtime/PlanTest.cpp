@@ -43,6 +43,8 @@ TEST(Plan, OnlyTheNumberOfSlotsFollowsTheBudget) {
     EXPECT_EQ(some.planned_bytes, budget - 5);
     EXPECT_EQ(some.budget_bytes, budget);
     EXPECT_EQ(some.overhead_bytes, all.overhead_bytes);
+    EXPECT_DOUBLE_EQ(some.hit_rate, double(slots) / double(all.num_experts));
+    EXPECT_EQ(some.tokens_per_second, 0) << "bandwidths are not known";
   }
 }
 
