@@ -32,7 +32,8 @@ typedef struct moert_trace_header {
   uint32_t experts_used; /* of top_k */
   uint32_t prediction;   /* moert_prediction, as asked for */
   uint64_t prefetch_issued;
-  uint64_t reserved[2];
+  uint64_t num_expert_records; /* of the model: layers without experts do not count */
+  uint64_t reserved;
 } moert_trace_header;
 
 /// One layer in one call. int16 ids[num_tokens][top_k] follow, best first, -1 = not used; then zeros to a multiple of

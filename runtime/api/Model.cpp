@@ -23,9 +23,7 @@ static moert_model *placeModel(Carver &carver, const moert_model_descriptor &d, 
   storage.pager.records = carver.take<ExpertRecord>(numExperts);
   storage.pager.table.slotOf = carver.take<int32_t>(numExperts);
   storage.pager.table.slots = carver.take<PageSlot>(numSlots);
-  storage.pager.eviction.weights = carver.take<uint32_t>(numExperts);
-  storage.pager.eviction.lastUses = carver.take<uint64_t>(numExperts);
-  storage.pager.eviction.layerBegins = carver.take<uint64_t>(d.plan.num_expert_records ? d.num_layers : 0);
+  storage.pager.eviction.place(carver, numExperts ? d.num_layers : 0, d.num_experts);
   storage.pager.queue = carver.take<int32_t>(numSlots);
   storage.pager.lanes = carver.take<Pager::Lane>(settings.readerLanes);
   // The regions of experts have a group for each, and one for what runs beside them.

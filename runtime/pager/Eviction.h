@@ -6,6 +6,7 @@
 #define RUNTIME_PAGER_EVICTION_H
 
 #include "moert/moert.h"
+#include "runtime/base/Memory.h"
 #include "runtime/pager/SlotTable.h"
 
 namespace moert {
@@ -26,6 +27,11 @@ struct VictimList {
 class Eviction {
 public:
   struct Storage {
+    void place(Carver &carver, uint64_t numLayers, uint64_t expertsPerLayer) {
+      weights = carver.take<uint32_t>(numLayers * expertsPerLayer);
+      lastUses = carver.take<uint64_t>(numLayers * expertsPerLayer);
+      layerBegins = carver.take<uint64_t>(numLayers);
+    }
     uint32_t *weights;     /// [numExperts] by policy: uses, or faded uses
     uint64_t *lastUses;    /// [numExperts] in uses of any expert
     uint64_t *layerBegins; /// [numLayers] the same when the layer's last turn began

@@ -5,17 +5,44 @@
 
 #include "runtime/base/Checked.h"
 
+#include <string.h>
+
 namespace moert {
 
-/// With more misses than this, a slot may serve several of them one after the other; so many are under way at a time,
-/// which keeps reader threads and kernels busy.
+/// With more misses than this, and than an eighth of the slots, a slot may serve several of them one after the other;
+/// so many are under way at a time, which keeps reader threads and kernels busy.
 static constexpr uint32_t kStreamingSlots = 16;
 
-void LayerRequest::place(Carver &carver, uint64_t expertsPerLayer) {
+void LayerRequest::place(Carver &carver, uint64_t expertsPerLayer, uint64_t maxPairs) {
+  counts = carver.take<int32_t>(expertsPerLayer + 1);
+  pairs = carver.take<int32_t>(maxPairs);
   routed = carver.take<RoutedExpert>(expertsPerLayer);
   missing = carver.take<int32_t>(expertsPerLayer);
   places = carver.take<Place>(expertsPerLayer);
   victims = carver.take<VictimList::Victim>(expertsPerLayer);
+}
+
+/// What routers write in place of an expert for ranks that are not used.
+static constexpr int32_t kUnused = -1;
+
+int32_t LayerRequest::sort(int32_t atLayer, int32_t expertsPerLayer, const int32_t *ids, int32_t numPairs) {
+  memset(counts, 0, sizeof(int32_t) * (static_cast<size_t>(expertsPerLayer) + 1));
+  for (int32_t p = 0; p < numPairs; ++p) {
+    if (ids[p] < kUnused || ids[p] >= expertsPerLayer)
+      return p;
+    if (ids[p] != kUnused)
+      ++counts[ids[p] + 1];
+  }
+  for (int32_t e = 0; e < expertsPerLayer; ++e) {
+    int32_t begin = counts[e], end = begin + counts[e + 1];
+    counts[e + 1] = end;
+    if (begin != end)
+      routed[numRouted++] = {atLayer * expertsPerLayer + e, begin, end, -1, 0, RoutedState::Waiting, false};
+  }
+  for (int32_t p = 0; p < numPairs; ++p)
+    if (ids[p] != kUnused)
+      pairs[counts[ids[p]]++] = p;
+  return -1;
 }
 
 void LayerRequest::hold(const SlotTable &table, RoutedExpert &entry, int32_t slot) {
@@ -60,7 +87,7 @@ void LayerRequest::orderMisses(const Eviction &eviction) {
 
 void LayerRequest::choosePlaces(const SlotTable &table, const Eviction &eviction, uint32_t topK) {
   uint32_t numLoads = static_cast<uint32_t>(numMissing), numEmpty = table.numEmpty();
-  uint32_t streaming = static_cast<uint32_t>(minOf(kStreamingSlots, table.numSlots() / 2));
+  uint32_t streaming = static_cast<uint32_t>(minOf(kStreamingSlots, table.numSlots() / 8));
   uint32_t least = static_cast<uint32_t>(minOf(numLoads, maxOf(topK, streaming)));
   if (numLoads > least)
     orderMisses(eviction);

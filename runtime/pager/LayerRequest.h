@@ -37,14 +37,13 @@ enum class LoadStart : uint32_t {
 /// last and stay.
 class LayerRequest {
 public:
-  /// Takes the arrays from a region.
-  void place(Carver &carver, uint64_t expertsPerLayer);
+  /// Takes the arrays from a region. A pair is an id of a token: token * ids of a token + rank.
+  void place(Carver &carver, uint64_t expertsPerLayer, uint64_t maxPairs);
   /// Forgets the last request. Pins are the caller's matter.
   void clear() { numRouted = numMissing = numResident = numUseful = numLate = numStarted = numPlaces = 0; }
-  /// Experts in ascending order, before `begin`.
-  void add(int32_t expert, int32_t pairBegin, int32_t pairEnd) {
-    routed[numRouted++] = {expert, pairBegin, pairEnd, -1, 0, RoutedState::Waiting, false};
-  }
+  /// Sorts the pairs by expert, before `begin`; -1 = not used. Returns the first pair with an id that is not below
+  /// `expertsPerLayer`; -1 = none.
+  int32_t sort(int32_t layer, int32_t expertsPerLayer, const int32_t *ids, int32_t numPairs);
   /// Marks the uses, pins what is there or on its way, and settles the rest.
   void begin(SlotTable &table, Eviction &eviction, int32_t layer, uint32_t numTokens, uint32_t topK);
   /// Starts the next load, for the expert `index` of the request.
@@ -57,7 +56,8 @@ public:
     return page.expert == entry.expert && page.generation == entry.generation;
   }
 
-  RoutedExpert *routed; /// [expertsPerLayer]
+  RoutedExpert *routed; /// [expertsPerLayer] in ascending order
+  int32_t *pairs;       /// [maxPairs], sorted by expert, ascending inside
   int32_t numRouted;
   // What `begin` found: experts without a slot; of the others, those in memory, those in memory by a load ahead of
   // need, and those whose load ahead of need still runs.
@@ -72,6 +72,7 @@ private:
   void choosePlaces(const SlotTable &table, const Eviction &eviction, uint32_t topK);
   LoadStart makeRoom(SlotTable &table, const Eviction &eviction) const;
 
+  int32_t *counts;             /// [expertsPerLayer + 1]
   int32_t *missing;            /// [expertsPerLayer] indices of `routed`, in the order of the loads
   Place *places;               /// [expertsPerLayer]
   VictimList::Victim *victims; /// [expertsPerLayer]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Counting sort of routed pairs and hand-out of waves.
+/// Hand-out of waves.
 #include "runtime/session/ExpertWaves.h"
 
 #include "runtime/base/Status.h"
@@ -12,9 +12,7 @@ namespace moert {
 void ExpertWaves::place(Carver &carver, const moert_model_descriptor &d) {
   uint64_t numExperts = d.plan.num_expert_records ? d.num_experts : 0;
   uint64_t numPairs = numExperts ? static_cast<uint64_t>(d.max_chunk) * d.top_k : 0;
-  request.place(carver, numExperts);
-  counts = carver.take<int32_t>(numExperts + 1);
-  pairs = carver.take<int32_t>(numPairs);
+  request.place(carver, numExperts, numPairs);
   wavePairs = carver.take<int32_t>(numPairs);
   wavePairBegin = carver.take<int32_t>(numExperts + 1);
   waveRecords = carver.take<const uint8_t *>(numExperts);
@@ -33,25 +31,15 @@ moert_status ExpertWaves::begin(Pager &pager, const moert_model_descriptor &d, i
   finish(pager);
   numExperts = static_cast<int32_t>(d.num_experts);
   int32_t numPairs = static_cast<int32_t>(numTokens) * topK;
-  memset(counts, 0, sizeof(int32_t) * (static_cast<size_t>(numExperts) + 1));
-  for (int32_t p = 0; p < numPairs; ++p) {
-    if (ids[p] == kUnused && p % topK >= used)
-      continue;
-    if (ids[p] < 0 || ids[p] >= numExperts || !pager.hasExpert(layer * numExperts + ids[p]))
-      return fail(error, MOERT_STATUS_INTERNAL, "router of layer %d chose expert %d, expected 0 to %d", layer, ids[p],
-                  numExperts - 1);
-    ++counts[ids[p] + 1];
+  int32_t bad = request.sort(layer, numExperts, ids, numPairs);
+  for (int32_t p = 0; p < numPairs && bad < 0; ++p)
+    if (ids[p] == kUnused ? p % topK < used : !pager.hasExpert(layer * numExperts + ids[p]))
+      bad = p;
+  if (bad >= 0) {
+    request.clear();
+    return fail(error, MOERT_STATUS_INTERNAL, "router of layer %d chose expert %d, expected 0 to %d", layer, ids[bad],
+                numExperts - 1);
   }
-  for (int32_t e = 0; e < numExperts; ++e) {
-    int32_t begin = counts[e], end = begin + counts[e + 1];
-    counts[e + 1] = end;
-    if (begin != end)
-      request.add(layer * numExperts + e, begin, end);
-  }
-  for (int32_t p = 0; p < numPairs; ++p)
-    if (ids[p] != kUnused)
-      pairs[counts[ids[p]]++] = p;
-
   Lock lock(pager.mutex);
   request.begin(pager.table, pager.eviction, layer, static_cast<uint32_t>(numTokens), static_cast<uint32_t>(topK));
   noteRequest(pager, layer, numTokens, topK);
@@ -91,7 +79,7 @@ bool ExpertWaves::takeRouting(moert_routing &taken) {
   for (int32_t i = 0; i < request.numRouted; ++i) {
     const RoutedExpert &entry = request.routed[i];
     for (int32_t p = entry.pairBegin; p < entry.pairEnd; ++p)
-      wavePairs[pairs[p]] = entry.expert - static_cast<int32_t>(routing.layer) * numExperts;
+      wavePairs[request.pairs[p]] = entry.expert - static_cast<int32_t>(routing.layer) * numExperts;
   }
   taken = routing;
   taken.ids = wavePairs;
@@ -166,7 +154,7 @@ moert_status ExpertWaves::collect(Pager &pager, moert_error *error) {
     int32_t count = entry.pairEnd - entry.pairBegin;
     waveRecords[numComputing] = pager.slotData(entry.slot);
     wavePairBegin[numComputing++] = numPairs;
-    memcpy(wavePairs + numPairs, pairs + entry.pairBegin, sizeof(int32_t) * static_cast<size_t>(count));
+    memcpy(wavePairs + numPairs, request.pairs + entry.pairBegin, sizeof(int32_t) * static_cast<size_t>(count));
     numPairs += count;
   }
   wavePairBegin[numComputing] = numPairs;

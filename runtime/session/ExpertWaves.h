@@ -39,8 +39,6 @@ private:
   moert_status collect(Pager &pager, moert_error *error);
 
   LayerRequest request;
-  int32_t *counts; /// [num_experts + 1]
-  int32_t *pairs;  /// [max_chunk * top_k], sorted by expert, ascending inside
   int32_t *wavePairs, *wavePairBegin;
   const uint8_t **waveRecords;
   int32_t numDone, numComputing, numExperts;

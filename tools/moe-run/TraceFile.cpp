@@ -23,6 +23,7 @@ bool TraceFile::begin(const moert_model_info &info, const moert_plan_info &plan)
   header.num_experts = info.num_experts;
   header.top_k = info.top_k;
   header.experts_used = info.experts_used;
+  header.num_expert_records = plan.num_experts;
   header.num_slots = plan.num_slots;
   header.slot_bytes = plan.slot_bytes;
   if (!plan.num_experts)
