@@ -67,6 +67,7 @@ static void buildFuse(OpPassManager &manager) {
   functions.addPass(moe::createFuseNormQuantize());
   functions.addPass(moe::createFuseMultiLinear());
   functions.addPass(moe::createFuseRopeAppend());
+  functions.addPass(moe::createInsertPrediction());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
 }

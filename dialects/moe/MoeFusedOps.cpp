@@ -137,6 +137,24 @@ LogicalResult RouterTopkOp::verify() {
   return verifyRouting(*this, x.getDimSize(0), w.getDimSize(0), getK(), getWeights().getType(), getIds().getType());
 }
 
+LogicalResult PredictExpertsOp::verify() {
+  auto x = getX().getType(), w = getW().getType();
+  QuantAttr quant = getQuant(w);
+  // (C1)
+  if (x.getDimSize(0) != 1 || x.getEncoding() || getNorm().getType().getDimSize(0) != x.getDimSize(1) ||
+      w.getDimSize(1) != x.getDimSize(1) || (quant && quant.isInteger()))
+    return emitOpError("expects x [1, H] in f32, a norm [H] and W [E, H] of floats, but got ")
+           << x << ", " << getNorm().getType() << " and " << w;
+  // (C2)
+  if (static_cast<int64_t>(getK()) < 1 || static_cast<int64_t>(getK()) > w.getDimSize(0))
+    return emitOpError("expects 1 to ") << w.getDimSize(0) << " experts per token, but got "
+                                        << static_cast<int64_t>(getK());
+  // (C3)
+  if (static_cast<int64_t>(getLayer()) < 0)
+    return emitOpError("expects a layer from 0, but got ") << static_cast<int64_t>(getLayer());
+  return verifyPositive(*this, "eps", getEps().convertToDouble());
+}
+
 //===-- Canonical forms -------------------------------------------------------------------------------------------===//
 
 LogicalResult NormQuantizeOp::canonicalize(NormQuantizeOp op, PatternRewriter &rewriter) {

@@ -111,4 +111,25 @@ def Moe_RouterTopkOp : Moe_Op<"router_topk", [Pure]> {
   let assemblyFormat = "$x `,` $w attr-dict `:` type($x) `,` type($w) `->` type($weights) `,` type($ids)";
 }
 
+def Moe_PredictExpertsOp : Moe_Op<"predict_experts", [MemoryEffects<[MemWrite]>]> {
+  let summary = "guesses which experts a later layer will need";
+  let description = [{
+    The guess is the k largest entries of linear(rms_norm(x, norm), W): norm and router of `layer`, applied to the residual
+    sum x as it is before that layer has added its part. It is a hint to read those experts ahead; no value depends on it.
+    Source: Eliseev and Mazur, "Fast Inference of Mixture-of-Experts Language Models with Offloading", arXiv:2312.17238.
+
+    - (C1) x is [1, H] without encoding, norm has H values, W is [E, H] without integer codes
+    - (C2) 1 <= k <= E
+    - (C3) eps is positive and finite, the layer is from 0
+
+    Example:
+    ```mlir
+    moe.predict_experts %x norm(%n) router(%w) {layer = 1, k = 4, eps = 1.0e-6 : f32}
+      : tensor<1x256xf32>, tensor<256xf32>, tensor<16x256xf32>
+    ```
+  }];
+  let arguments = (ins Moe_Activation:$x, TensorRankOf<[F32], [1]>:$norm, TensorRankOf<[F32], [2]>:$w, I64Attr:$layer, I64Attr:$k, F32Attr:$eps, UnitAttr:$unit_offset);
+  let assemblyFormat = "$x `norm` `(` $norm `)` `router` `(` $w `)` attr-dict `:` type($x) `,` type($norm) `,` type($w)";
+}
+
 #endif

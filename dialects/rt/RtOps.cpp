@@ -167,9 +167,22 @@ LogicalResult ExpertsOp::verify() {
   if (body.getNumArguments() != 2 || !typeOf(0) || !typeOf(1) || !isBytes(typeOf(0)) || typeOf(1).getRank() != 1 ||
       !typeOf(1).getElementType().isInteger(32))
     return emitOpError("expects a body with two arguments, the record (bytes) and the pairs (i32)");
+  auto usesArgument = [&](Operation &op) {
+    bool result = false;
+    op.walk([&](Operation *step) {
+      result |= llvm::any_of(step->getOperands(), [&](Value value) { return value.getParentBlock() == &body; });
+    });
+    return result;
+  };
   // (C2)
-  int numPhases = 0, numOthers = 0;
+  int numPhases = 0, numOthers = 0, numPrefetches = 0;
   for (Operation &op : body) {
+    // (C3)
+    if (isa<PrefetchOp>(op)) {
+      if (++numPrefetches > 1 || usesArgument(op))
+        return op.emitOpError("expects to be the only one in its rt.experts, and to use none of the body's arguments");
+      continue;
+    }
     auto compute = dyn_cast<ComputeOp>(op);
     bool isKind = compute && (compute.getKind() == Kind::gate_up || compute.getKind() == Kind::down);
     if (!isKind && !isa<LaunchOp, ParallelOp>(op))
@@ -183,11 +196,26 @@ LogicalResult ExpertsOp::verify() {
       numPhases = isKind && compute.getKind() == Kind::down ? 2 : numPhases + 1;
       continue;
     }
-    bool usesArgument = false;
-    op.walk([&](Operation *step) { usesArgument |= llvm::any_of(step->getOperands(), llvm::IsaPred<BlockArgument>); });
-    if (usesArgument || ++numOthers > 1)
+    if (usesArgument(op) || ++numOthers > 1)
       return op.emitOpError("expects to be the only step that is not for each expert, and to use none");
   }
+  return success();
+}
+
+LogicalResult PrefetchOp::verify() {
+  // (C1)
+  auto type = cast<MemRefType>(getIds().getType());
+  if (type.getRank() != 2 || type.getDimSize(0) != 1 || !type.getElementType().isInteger(32))
+    return emitOpError("expects one row of i32 as ids, but got ") << type;
+  // (C2)
+  if (static_cast<int64_t>(getLayer()) < 0)
+    return emitOpError("expects a layer from 0, but got ") << static_cast<int64_t>(getLayer());
+  // (C3)
+  if (getBody().front().empty())
+    return emitOpError("expects at least one step in its body");
+  for (Operation &op : getBody().front())
+    if (!isa<ComputeOp, LaunchOp>(op))
+      return emitOpError("expects only rt.compute or rt.launch in its body, but got ") << op.getName();
   return success();
 }
 

@@ -203,12 +203,13 @@ def Rt_ExpertsOp : Rt_Op<"experts", [SingleBlock, NoTerminator]> {
     The pager is told which experts the tokens need; the body runs for each wave of resident experts, as one task region:
     gate_up of all experts of the wave at once, down of an expert as soon as its gate_up is done. Its arguments are the
     record of an expert and the (token, rank) pairs routed to it. Steps that depend on no expert may stand there in an
-    `rt.parallel`; they run in the region of the first wave.
+    `rt.parallel`; they run in the region of the first wave. An `rt.prefetch` runs before it.
 
     - (C1) the body has two arguments, both one-dimensional: the record (bytes) and the pairs (i32)
     - (C2) the body holds `rt.compute` of kinds gate_up and down, each at most once and in this order, or in place of them
       at most two `rt.launch` of one kernel with tiles for each expert; and at most one `rt.parallel` or other `rt.launch`,
       which does not use the arguments
+    - (C3) it holds at most one `rt.prefetch`, which does not use the arguments
 
     Example:
     ```mlir
@@ -217,6 +218,32 @@ def Rt_ExpertsOp : Rt_Op<"experts", [SingleBlock, NoTerminator]> {
       rt.compute down ins(%record, %pairs, %h : memref<65536xi8>, memref<256xi32>, memref<256x128xf32>)
         outs(%y : memref<256x256xf32>) spec {inner = 128 : i64, hidden = 256 : i64, encoding = "f32",
         down_offset = 0 : i64, top_k = 4 : i64}
+    }
+    ```
+  }];
+  let arguments = (ins Rt_ContextType:$ctx, I64Attr:$layer, Rt_View:$ids);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$ctx `layer` `(` $layer `)` `ids` `(` $ids `:` type($ids) `)` $body attr-dict";
+}
+
+def Rt_PrefetchOp : Rt_Op<"prefetch", [SingleBlock, NoTerminator, NoRegionArguments]> {
+  let summary = "guesses experts of a layer and has them read ahead";
+  let description = [{
+    The runtime is asked whether a guess for `layer` may pay; only then the steps of the body run, one after the other,
+    and leave the experts in `ids`, best first. Those are read while nothing else is to be read, until the layer's own
+    router has spoken. Nothing depends on the guess but time. In the body of `rt.experts` it runs once, behind the reads
+    of that layer's own experts and before the first wave.
+
+    - (C1) the ids are one row of i32
+    - (C2) the layer is from 0
+    - (C3) the body holds `rt.compute` or `rt.launch` only, at least one
+
+    Example:
+    ```mlir
+    rt.prefetch %context layer(1) ids(%ids : memref<1x4xi32>) {
+      rt.compute route ins(%logits : memref<1x16xf32>) outs(%ids, %weights : memref<1x4xi32>, memref<1x4xf32>)
+        spec {experts = 16 : i64, k = 4 : i64, score = "none", renormalize = false, renorm_eps = 0.0 : f32,
+        factor = 1.0 : f32}
     }
     ```
   }];

@@ -117,6 +117,7 @@ void recordOptions(ModuleOp module, const CompileOptions &options) {
   put("quant", quant);
   put("group", options.group.empty() ? "auto" : options.group);
   put("kv", !options.kv.empty() ? options.kv : quant == "f32" || quant == "f16" ? quant : "int8");
+  put("predict", options.predict.empty() ? "on" : options.predict);
   entries.push_back(builder.getNamedAttr(
       "memory_bytes", builder.getI64IntegerAttr(static_cast<int64_t>(options.memoryBytes.value_or(0)))));
   if (options.packBytes)
@@ -162,7 +163,7 @@ llvm::Error checkResumed(ModuleOp module, const CompileOptions &options, llvm::S
   }
   for (auto [flag, key, given] :
        {std::tuple("--quant", "quant", &options.quant), std::tuple("--group", "group", &options.group),
-        std::tuple("--kv", "kv", &options.kv)})
+        std::tuple("--kv", "kv", &options.kv), std::tuple("--predict", "predict", &options.predict)})
     if (std::string recorded = textOf(module, "moe.options", key); !given->empty() && *given != recorded)
       return differs(flag, *given, recorded);
   for (auto [flag, key, given] :

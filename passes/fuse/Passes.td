@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Passes of the fuse stage. Each replaces a composition by one op of equal value. Main source: docs/architecture.md.
+/// Passes of the fuse stage. Each replaces a composition by one op of equal value, but for the one that adds guesses. Main source: docs/architecture.md.
 #ifndef PASSES_FUSE_PASSES_TD
 #define PASSES_FUSE_PASSES_TD
 
@@ -72,6 +72,20 @@ def FuseDeltaStep : FusePass<"moe-fuse-delta-step"> {
 
     Example: `moe-opt --pass-pipeline="builtin.module(func.func(moe-fuse-delta-step))" model.mlir`
   }];
+}
+
+def InsertPrediction : FusePass<"moe-insert-prediction"> {
+  let summary = "guesses the experts of each layer ahead of its router";
+  let description = [{
+    *Before*: L2, fused; `moe.router_topk` of a norm of a residual sum. *After*: for functions of one token and each layer
+    with experts, `moe.predict_experts` on an earlier value of that sum: `early`, before the experts of the layer before
+    were added; `late`, with all of the layer before, when only the layer's own attention is missing; or `on`, at both
+    places. Results are the same. An empty option is taken from `moe.options`, where nothing means `on`. *Assumes*:
+    verified L2. *Refuses*: unknown points. A layer whose norm is not found is left alone. *Source*: docs/prediction.md.
+
+    Example: `moe-opt --pass-pipeline="builtin.module(func.func(moe-insert-prediction{points=late}))" model.mlir`
+  }];
+  let options = [Option<"points", "points", "std::string", "", "on, early, late or off">];
 }
 
 #endif

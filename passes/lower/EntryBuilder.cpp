@@ -32,6 +32,11 @@ private:
   void storePhase(int64_t chain, int64_t phase, LaunchOp launch, int64_t first);
   void storeInChain(int64_t chain, int64_t field, Value value);
   LogicalResult emitExperts(ExpertsOp experts);
+  /// Emits the phases of experts and what runs beside them; returns whether there is something beside, or failure.
+  FailureOr<bool> storeChains(ExpertsOp experts);
+  /// Emits the loop over waves.
+  void emitWaves(Value layer, bool hasBeside);
+  LogicalResult emitPrefetch(PrefetchOp prefetch);
   /// Calls entry `offset` of the runtime's table; the result is an i32.
   Value call(int64_t offset, ArrayRef<Value> arguments);
   /// Leaves the function with `status` unless it is zero.
@@ -135,14 +140,18 @@ void EntryBuilder::storeInChain(int64_t chain, int64_t field, Value value) {
   LLVM::StoreOp::create(builder, loc, value, address.at(chains, chain * sizeof(moert_chain) + field));
 }
 
-LogicalResult EntryBuilder::emitExperts(ExpertsOp experts) {
+FailureOr<bool> EntryBuilder::storeChains(ExpertsOp experts) {
   // Chain 0 has the phases of the experts, chain 1 what runs beside them.
   bool hasBeside = false;
   int64_t numPhases = 0, numArguments = 0;
   for (Operation &op : experts.getBody().front()) {
+    if (isa<PrefetchOp>(op))
+      continue;
     auto launch = dyn_cast<LaunchOp>(op);
-    if (!launch)
-      return op.emitOpError("expects a launch; run moe-generate-kernels first");
+    if (!launch) {
+      op.emitOpError("expects a launch; run moe-generate-kernels first");
+      return failure();
+    }
     storePhase(launch.isPerExpert() ? 0 : 1, launch.isPerExpert() ? numPhases++ : 0, launch, numArguments);
     numArguments += launch.getArgs().size();
     hasBeside |= !launch.isPerExpert();
@@ -151,18 +160,19 @@ LogicalResult EntryBuilder::emitExperts(ExpertsOp experts) {
   auto clear = [&](int64_t chain, int64_t phase) {
     storeInChain(chain, fieldOfPhase(phase, offsetof(moert_phase, num_tiles)), noTiles);
   };
-  auto storeGroups = [&](int64_t chain, Value count) { storeInChain(chain, offsetof(moert_chain, num_groups), count); };
   for (; numPhases < 2; ++numPhases)
     clear(0, numPhases);
   clear(1, 1);
-  storeGroups(1, address.constant(hasBeside));
-  auto idsType = cast<MemRefType>(experts.getIds().getType());
-  Value layer = address.constant32(experts.getLayer());
-  check(call(offsetof(moert_calls, begin_experts),
-             {layer, addressOf.lookup(experts.getIds()), address.constant32(idsType.getDimSize(1))}));
+  storeInChain(1, offsetof(moert_chain, num_groups), address.constant(hasBeside));
+  return hasBeside;
+}
+
+void EntryBuilder::emitWaves(Value layer, bool hasBeside) {
+  auto storeGroups = [&](int64_t chain, Value count) { storeInChain(chain, offsetof(moert_chain, num_groups), count); };
+  Block *before = builder.getInsertionBlock();
   Block *wave = builder.createBlock(fail), *some = builder.createBlock(fail), *work = builder.createBlock(fail);
   Block *done = builder.createBlock(fail);
-  builder.setInsertionPointToEnd(wave->getPrevNode());
+  builder.setInsertionPointToEnd(before);
   LLVM::BrOp::create(builder, loc, ValueRange{}, wave);
   builder.setInsertionPointToEnd(wave);
   Value count = call(offsetof(moert_calls, next_wave), {layer});
@@ -173,13 +183,52 @@ LogicalResult EntryBuilder::emitExperts(ExpertsOp experts) {
   Value isError = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt, count, zero);
   LLVM::CondBrOp::create(builder, loc, isError, fail, ValueRange{count}, work, ValueRange{});
   builder.setInsertionPointToEnd(work);
-  storeGroups(0, LLVM::SExtOp::create(builder, loc, builder.getI64Type(), count));
+  // Without experts in the wave this is the time for what runs beside them.
+  Value experts = LLVM::AndOp::create(builder, loc, count, address.constant32(MOERT_WAVE_MORE - 1));
+  storeGroups(0, LLVM::SExtOp::create(builder, loc, builder.getI64Type(), experts));
   check(call(offsetof(moert_calls, launch_chains), {chains, address.constant32(hasBeside ? 2 : 1)}));
   // What runs beside the experts did so with the first wave.
   if (hasBeside)
     storeGroups(1, address.constant(0));
   LLVM::BrOp::create(builder, loc, ValueRange{}, wave);
   builder.setInsertionPointToEnd(done);
+}
+
+LogicalResult EntryBuilder::emitExperts(ExpertsOp experts) {
+  auto idsType = cast<MemRefType>(experts.getIds().getType());
+  Value layer = address.constant32(experts.getLayer());
+  check(call(offsetof(moert_calls, begin_experts),
+             {layer, addressOf.lookup(experts.getIds()), address.constant32(idsType.getDimSize(1))}));
+  // Its launches use the argument array, so the chains are stored behind it.
+  for (auto prefetch : experts.getBody().front().getOps<PrefetchOp>())
+    if (failed(emitPrefetch(prefetch)))
+      return failure();
+  FailureOr<bool> hasBeside = storeChains(experts);
+  if (failed(hasBeside))
+    return failure();
+  emitWaves(layer, *hasBeside);
+  return success();
+}
+
+LogicalResult EntryBuilder::emitPrefetch(PrefetchOp prefetch) {
+  Value layer = address.constant32(prefetch.getLayer());
+  Value wanted = call(offsetof(moert_calls, wants_prediction), {layer});
+  Block *predict = builder.createBlock(fail), *next = builder.createBlock(fail);
+  builder.setInsertionPointAfterValue(wanted);
+  Value isWanted = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, wanted, address.constant32(0));
+  LLVM::CondBrOp::create(builder, loc, isWanted, predict, next);
+  builder.setInsertionPointToEnd(predict);
+  for (Operation &op : prefetch.getBody().front()) {
+    auto launch = dyn_cast<LaunchOp>(op);
+    if (!launch)
+      return op.emitOpError("expects a launch; run moe-generate-kernels first");
+    emitLaunch(launch);
+  }
+  auto idsType = cast<MemRefType>(prefetch.getIds().getType());
+  check(call(offsetof(moert_calls, prefetch),
+             {layer, addressOf.lookup(prefetch.getIds()), address.constant32(idsType.getDimSize(1))}));
+  LLVM::BrOp::create(builder, loc, ValueRange{}, next);
+  builder.setInsertionPointToEnd(next);
   return success();
 }
 
@@ -203,6 +252,7 @@ LogicalResult EntryBuilder::emit(Operation *op) {
         return success();
       })
       .Case([&](ExpertsOp experts) { return emitExperts(experts); })
+      .Case([&](PrefetchOp prefetch) { return emitPrefetch(prefetch); })
       .Case([&](func::ReturnOp) {
         LLVM::ReturnOp::create(builder, loc, ValueRange{address.constant32(0)});
         return success();

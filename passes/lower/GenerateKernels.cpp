@@ -88,7 +88,7 @@ struct GenerateKernels : moe::impl::GenerateKernelsBase<GenerateKernels> {
   }
 
   /// Joins of one decoded token: task regions of @decode and @head with more than one tile for one token. A layer's
-  /// experts are one.
+  /// experts are one. Guesses are made only where experts are read, and not counted.
   void countJoins(ModuleOp module) {
     int64_t joins = 0;
     for (StringRef entry : {"decode", "head"})
@@ -96,6 +96,8 @@ struct GenerateKernels : moe::impl::GenerateKernelsBase<GenerateKernels> {
         for (Operation &region : function.getBody().front()) {
           int64_t tiles = 0;
           region.walk([&](rt::LaunchOp launch) {
+            if (isa<rt::PrefetchOp>(launch->getParentOp()))
+              return;
             for (Attribute attribute : launch.getTiles())
               tiles += cast<rt::TilesAttr>(attribute).getCount();
           });

@@ -107,6 +107,22 @@ struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
     return failure(result.wasInterrupted());
   }
 
+  /// A guess is for a layer of the model, of as many experts as a token may need, and made in its body.
+  LogicalResult checkPrefetch(rt::PrefetchOp prefetch, DictionaryAttr model) {
+    int64_t layer = static_cast<int64_t>(prefetch.getLayer()), layers = integer(model, "num_layers");
+    int64_t count = cast<MemRefType>(prefetch.getIds().getType()).getDimSize(1), most = integer(model, "top_k");
+    if (layer >= layers)
+      return prefetch.emitOpError("expects a layer of 0 to ") << layers - 1 << ", but got " << layer;
+    if (count > most)
+      return prefetch.emitOpError("expects at most the ") << most << " experts of a token as in moe.model, but got "
+                                                          << count;
+    bool isWritten = llvm::any_of(prefetch.getBody().front(), [&](Operation &op) {
+      auto step = dyn_cast<rt::ComputeOp>(op);
+      return step && llvm::is_contained(step.getOuts(), prefetch.getIds());
+    });
+    return isWritten ? success() : prefetch.emitOpError("expects a step of its body to write the ids");
+  }
+
   /// What the steps of a function ask for against what the model has.
   LogicalResult checkModel(func::FuncOp function) {
     auto module = function->getParentOfType<ModuleOp>();
@@ -120,6 +136,9 @@ struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
         if (table < 0 || table >= most)
           return WalkResult(rows.emitOpError("expects a table of 0 to ") << most - 1 << ", but got " << table);
       }
+      if (auto prefetch = dyn_cast<rt::PrefetchOp>(op))
+        if (failed(checkPrefetch(prefetch, model)))
+          return WalkResult::interrupt();
       if (auto compute = dyn_cast<rt::ComputeOp>(op))
         if (auto topK = compute.getSpec().getAs<IntegerAttr>("top_k"); topK && topK.getInt() != integer(model, "top_k"))
           return WalkResult(compute.emitOpError("expects a top_k of ")

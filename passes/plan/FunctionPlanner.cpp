@@ -51,6 +51,8 @@ FailureOr<Value> StepPlanner::inPlace(Operation *op, Value residual) {
 }
 
 void StepPlanner::pollAtLayer(Operation *op) {
+  if (isa<PredictExpertsOp>(op)) // its weights are those of a later layer
+    return;
   for (Value operand : op->getOperands())
     if (WeightOp weight = weightOf(operand); weight && int64_t(weight.getLayer()) > currentLayer) {
       currentLayer = weight.getLayer();
@@ -279,6 +281,7 @@ LogicalResult StepPlanner::plan(Operation *op) {
       .Case([&](AttentionOp op) { return planAttention(op); })
       .Case([&](RouterTopkOp op) { return planRouter(op); })
       .Case([&](ExpertsOp op) { return planExperts(op); })
+      .Case([&](PredictExpertsOp op) { return planPrediction(op); })
       .Case([&](GluOp op) { return planGlu(op); })
       .Case([&](GateOp op) { return planGate(op); })
       .Case([&](DeltaStepOp op) { return planDeltaStep(op); })

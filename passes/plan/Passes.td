@@ -40,7 +40,7 @@ def CheckPlan : Pass<"moe-check-plan", "::mlir::ModuleOp"> {
     are alive at the same time and share bytes, views beyond the arena, the resident segment or the recurrent state,
     states that share bytes, lie elsewhere in another function or are written by two steps, an arena or a state
     that is larger than its views, resident weights whose placement has another size than they, resident views where no weight or table of
-    their size lies, a context, window or number of sinks that the caches are not planned for, a table or a top-k that
+    their size lies, a context, window or number of sinks that the caches are not planned for, a table, a top-k or the layer of a guess that
     the model has not, a budget in `moe.options` below the minimum (with the three largest consumers). *Source*:
     docs/architecture.md, "Plan".
 

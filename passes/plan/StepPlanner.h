@@ -45,6 +45,9 @@ private:
   /// Plans the steps behind `op` in its layer, that of `weight`, that need no expert, and then finds the products that
   /// can share the experts' region.
   LogicalResult planBeside(ExpertsOp op, WeightOp weight, SmallVectorImpl<Operation *> &products);
+  LogicalResult planPrediction(PredictExpertsOp op);
+  /// Emits the steps of a prediction at the current place.
+  LogicalResult emitPrediction(PredictExpertsOp op);
   LogicalResult planGlu(GluOp op);
   LogicalResult planGate(GateOp op);
   LogicalResult planDeltaStep(DeltaStepOp op);
@@ -96,6 +99,8 @@ private:
   llvm::DenseMap<Value, Views> viewsOf;
   llvm::DenseMap<Value, int64_t> layerOfCache;
   int64_t currentLayer = -1;
+  /// Predictions that wait until the reads of these experts have begun.
+  llvm::DenseMap<ExpertsOp, PredictExpertsOp> waiting;
 };
 
 /// Of a weight that has been placed: its encoding has a stored form.

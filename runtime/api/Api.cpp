@@ -268,6 +268,8 @@ static moert_status statistics(const moert_model *model, moert_statistics *out, 
   out->slides = counters.slides.load();
   out->tokens_replayed = counters.tokensReplayed.load();
   out->pinned_cpus = settings.cpus.count();
+  out->predicted = counters.predicted.load();
+  out->predicted_right = counters.predictedRight.load();
   return MOERT_STATUS_OK;
 }
 

@@ -183,6 +183,7 @@ moert_status resolveOptions(const moert_model_descriptor &d, const moert_open_op
   settings.eviction = static_cast<moert_eviction>(copy.eviction);
   settings.onRouting = copy.on_routing;
   settings.routingUser = copy.routing_user;
+  settings.prediction = copy.prediction;
   settings.budgetBytes = copy.budget_bytes ? copy.budget_bytes : d.plan.default_budget_bytes;
   settings.codeBytes = ownMappedBytes();
   if (moert_status status = resolveThreads(copy, settings, error))

@@ -38,6 +38,7 @@ struct Settings {
   moert_kv_window window;
   uint32_t expertsUsed; /// 1 to top_k; 0 if the model has no experts
   bool locksMemory, slides;
+  uint32_t prediction;       /// moert_prediction
   uint32_t keep;             /// first tokens that stay in a slide
   uint32_t stateCheckpoints; /// 0 if the model has no recurrent state
   moert_eviction eviction;

@@ -79,6 +79,9 @@ static int32_t readRows(moert_context *context, int32_t tableIndex, uint8_t *des
 
 static int32_t beginExperts(moert_context *context, int32_t layer, const int32_t *ids, int32_t topK) {
   moert_session &session = sessionOf(context);
+  Prediction::Outcome outcome = session.prediction.settle(layer, ids, context->n == 1 ? topK : 0);
+  session.model->counters.predicted.fetchAdd(outcome.predicted);
+  session.model->counters.predictedRight.fetchAdd(outcome.right);
   return -session.waves.begin(session.model->pager, *session.model->descriptor, layer, ids, context->n, topK,
                               context->experts_used, &session.error);
 }
@@ -94,11 +97,14 @@ void reportRouting(moert_session &session) {
 
 static int32_t nextWave(moert_context *context, int32_t) {
   moert_session &session = sessionOf(context);
-  if (moert_status status = session.waves.next(session.model->pager, context->wave, &session.error))
+  if (moert_status status = session.waves.next(session.model->pager, context->wave, &session.error, true))
     return -status;
-  if (!context->wave.num_experts)
-    reportRouting(session);
-  return context->wave.num_experts;
+  if (context->wave.num_experts)
+    return context->wave.num_experts;
+  if (!session.waves.isDone())
+    return MOERT_WAVE_MORE;
+  reportRouting(session);
+  return 0;
 }
 
 static int32_t poll(moert_context *context, int32_t layer) {
@@ -108,10 +114,18 @@ static int32_t poll(moert_context *context, int32_t layer) {
   return -fail(&session.error, MOERT_STATUS_CANCELLED, "cancelled before layer %d", layer);
 }
 
-/// A hint, and without a predictor behind it there is nothing to gain: reads happen on demand.
-static int32_t prefetch(moert_context *, int32_t, const int32_t *, int32_t) { return 0; }
+/// With every expert in memory there is nothing to read ahead; guesses then only tell how good they are.
+static int32_t wantsPrediction(moert_context *context, int32_t) {
+  const moert_model &model = *sessionOf(context).model;
+  bool isPaged = model.plan.info.num_slots < model.plan.info.num_experts;
+  return context->n == 1 && (model.settings.prediction == MOERT_PREDICTION_ALWAYS ||
+                             (model.settings.prediction == MOERT_PREDICTION_AUTO && isPaged));
+}
 
-static int32_t wantsPrediction(moert_context *, int32_t) { return 0; }
+static int32_t prefetch(moert_context *context, int32_t layer, const int32_t *ids, int32_t count) {
+  sessionOf(context).prediction.keep(layer, ids, count);
+  return 0;
+}
 
 const moert_calls kCalls = {MOERT_GENERATED_ABI_VERSION,
                             0,

@@ -161,7 +161,7 @@ moert_status ExpertWaves::collect(Pager &pager, moert_error *error) {
   return MOERT_STATUS_OK;
 }
 
-moert_status ExpertWaves::next(Pager &pager, moert_wave &wave, moert_error *error) {
+moert_status ExpertWaves::next(Pager &pager, moert_wave &wave, moert_error *error, bool mayComeBack) {
   Lock lock(pager.mutex);
   dropWave(pager);
   uint64_t waitBegin = 0;
@@ -171,13 +171,14 @@ moert_status ExpertWaves::next(Pager &pager, moert_wave &wave, moert_error *erro
       return status;
     if (pager.isBroken())
       return fail(error, MOERT_STATUS_INTERNAL, "pager invariant (%d) does not hold", pager.assertState());
-    if (numComputing || numDone == request.numRouted)
+    if (numComputing || isDone() || (mayComeBack && !hasWave))
       break;
     waitBegin = waitBegin ? waitBegin : monotonicNs();
     pager.loaded.wait(pager.mutex);
   }
   if (waitBegin)
     pager.counters.stallNs.fetchAdd(monotonicNs() - waitBegin);
+  hasWave = true;
   wave.num_experts = numComputing;
   wave.records = waveRecords;
   wave.pair_begin = wavePairBegin;
@@ -197,6 +198,7 @@ void ExpertWaves::finish(Pager &pager) {
   request.clear();
   hasRouting = false;
   numDone = numComputing = 0;
+  hasWave = false;
 }
 
 } // namespace moert

@@ -23,8 +23,11 @@ public:
   /// `used` on have no expert.
   moert_status begin(Pager &pager, const moert_model_descriptor &descriptor, int32_t layer, const int32_t *ids,
                      int64_t numTokens, int32_t topK, int64_t used, moert_error *error);
-  /// Drops the pins of the last wave, waits for the next experts, fills `wave`; no experts = all are done.
-  moert_status next(Pager &pager, moert_wave &wave, moert_error *error);
+  /// Drops the pins of the last wave, waits for the next experts, fills `wave`; no experts = all are done, or with
+  /// `mayComeBack`, once for a request and without waiting, that none is there yet: see `isDone`.
+  moert_status next(Pager &pager, moert_wave &wave, moert_error *error, bool mayComeBack = false);
+  /// Whether every expert of the request was computed.
+  bool isDone() const { return numDone == request.numRouted; }
   /// Once after each request: what was asked for, with `end_ns` 0 if not all was computed. The ids are valid until the
   /// next request. False if there is nothing to tell.
   bool takeRouting(moert_routing &taken);
@@ -43,7 +46,7 @@ private:
   const uint8_t **waveRecords;
   int32_t numDone, numComputing, numExperts;
   moert_routing routing;
-  bool hasRouting;
+  bool hasRouting, hasWave; /// of the running request: something to tell, was answered
 };
 
 } // namespace moert

@@ -57,6 +57,7 @@ static moert_status runEntry(moert_session &session, moert_entry entry, const ch
   session.waves.finish(session.model->pager);
   if (result == 0)
     return MOERT_STATUS_OK;
+  session.prediction.clear();
   if (session.error.status == MOERT_STATUS_OK)
     return fail(error, MOERT_STATUS_INTERNAL, "the generated function '%s' answered %d", name, result);
   if (error)

@@ -26,6 +26,8 @@ static moert_session *placeSession(Carver &carver, const moert_model_descriptor 
   if (!session) {
     ExpertWaves measured;
     measured.place(carver, d);
+    Prediction measuredGuesses;
+    measuredGuesses.place(carver, d);
     Checkpoints measuredToo;
     measuredToo.place(carver, settings.stateCheckpoints);
     return nullptr;
@@ -36,6 +38,7 @@ static moert_session *placeSession(Carver &carver, const moert_model_descriptor 
   session->row = row;
   session->history = history;
   session->waves.place(carver, d);
+  session->prediction.place(carver, d);
   session->checkpoints.place(carver, settings.stateCheckpoints);
   return session;
 }

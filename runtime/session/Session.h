@@ -12,6 +12,7 @@
 #include "runtime/plan/Plan.h"
 #include "runtime/session/Checkpoints.h"
 #include "runtime/session/ExpertWaves.h"
+#include "runtime/session/Prediction.h"
 
 namespace moert {
 
@@ -93,6 +94,7 @@ struct moert_session {
   uint64_t *samplerScratch;
   uint8_t *row; /// one row of a streamed table with its checksum
   moert::ExpertWaves waves;
+  moert::Prediction prediction;
   moert_error error; /// of the running entry function
   moert::Atomic<uint32_t> busy, cancelled;
   bool hasLogits;

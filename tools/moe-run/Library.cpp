@@ -271,6 +271,10 @@ moert_open_options openOptions(const Options &options, const char *packPath) {
   open.read_delay_us = static_cast<uint32_t>(options.delayReadsUs);
   open.cpus = options.cpus;
   open.on_full = options.slides() ? MOERT_ON_FULL_SLIDE : MOERT_ON_FULL_STOP;
+  if (options.prediction)
+    open.prediction = strcmp(options.prediction, "off") == 0      ? MOERT_PREDICTION_OFF
+                      : strcmp(options.prediction, "always") == 0 ? MOERT_PREDICTION_ALWAYS
+                                                                  : MOERT_PREDICTION_AUTO;
   open.keep = options.hasKeep && !options.keep ? UINT32_MAX : static_cast<uint32_t>(options.keep);
   open.state_checkpoints = options.hasStateCheckpoints && !options.stateCheckpoints
                                ? UINT32_MAX

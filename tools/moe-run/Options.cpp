@@ -320,6 +320,7 @@ bool parseOptions(int argc, char **argv, Options &options) {
       {"--lanes", Kind::Count, &o.lanes, 1, MOERT_MAX_READER_LANES, "a number of reader threads from 1 to 16", nullptr},
       {"--buffered-reads", Kind::Switch, &o.bufferedReads, 0, 0, "", nullptr},
       {"--delay-reads", Kind::Count, &o.delayReadsUs, 1, 1e7, "microseconds from 1 to 10000000", nullptr},
+      {"--prediction", Kind::Choice, &o.prediction, 0, 0, "auto or off or always", nullptr},
       {"--json", Kind::Switch, &o.json, 0, 0, "", nullptr},
       {"--special", Kind::Switch, &o.special, 0, 0, "", nullptr},
       {"--chat", Kind::Switch, &o.chat, 0, 0, "", nullptr},
@@ -398,6 +399,9 @@ void printHelp() {
       "  --rewind-after N, --rewind-by M\n"
       "                       once N tokens were generated, goes back M of them and on from there\n"
       "                       (shows that this changes nothing)\n"
+      "  --prediction auto|off|always\n"
+      "                       whether experts of the next layer are guessed and read ahead (auto: where it may pay);\n"
+      "                       never changes the text\n"
       "  --lanes N            threads that read the weights (2)\n"
       "  --buffered-reads     reads through the page cache even where direct reads work\n"
       "  --delay-reads N      for experiments: each read of an expert begins N microseconds later\n"

@@ -31,6 +31,7 @@ struct Options {
   const char *eviction = nullptr;
   const char *cpus = nullptr;
   const char *onFull = nullptr;
+  const char *prediction = nullptr;
   const char *system = nullptr;
   const char *root = nullptr;
   uint64_t maxTokens = 128;

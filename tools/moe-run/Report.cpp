@@ -85,6 +85,8 @@ bool printJson(const RunResult &result) {
   printCount("expert_hits", s.expert_hits);
   printCount("expert_misses", s.expert_misses);
   printCount("expert_bytes_read", s.expert_bytes_read);
+  printCount("predicted", s.predicted);
+  printCount("predicted_right", s.predicted_right);
   printf("\"stall_ms\": %.3f, ", static_cast<double>(s.stall_ns) / 1e6);
   printCount("joins", s.joins);
   printCount("ledger_peak_bytes", s.ledger_peak_bytes);
@@ -131,6 +133,9 @@ void printCounters(const RunResult &result) {
             static_cast<unsigned long long>(s.expert_hits), static_cast<unsigned long long>(s.expert_misses),
             uses == 0 ? 100.0 : 100.0 * static_cast<double>(s.expert_hits) / static_cast<double>(uses),
             mebibytes(s.expert_bytes_read), static_cast<double>(s.stall_ns) / 1e6);
+  if (s.predicted)
+    fprintf(stderr, "guessed %llu experts, %.1f %% right; ", static_cast<unsigned long long>(s.predicted),
+            100.0 * static_cast<double>(s.predicted_right) / static_cast<double>(s.predicted));
   fprintf(stderr, "memory: budget %.1f MiB, plan %.1f MiB, accounted %.1f MiB, process grew by %.1f MiB\n",
           mebibytes(result.plan.budget_bytes), mebibytes(result.plan.planned_bytes), mebibytes(s.ledger_peak_bytes),
           mebibytes(result.peakBytes > result.baselineBytes ? result.peakBytes - result.baselineBytes : 0));

@@ -69,3 +69,11 @@ func.func @router(%x: tensor<?x256xf32>, %router: tensor<16x256xf32>) -> (tensor
     : tensor<?x256xf32>, tensor<16x256xf32> -> tensor<?x4xf32>, tensor<?x4xi32>
   return %w, %ids : tensor<?x4xf32>, tensor<?x4xi32>
 }
+
+// CHECK-LABEL: @predict_experts
+func.func @predict_experts(%x: tensor<1x256xf32>, %n: tensor<256xf32>, %w: tensor<16x256xf32>) {
+  // CHECK: moe.predict_experts %{{.*}} norm(%{{.*}}) router(%{{.*}}) {eps = {{.*}}, k = 4 : i64, layer = 1 : i64}
+  moe.predict_experts %x norm(%n) router(%w) {layer = 1, k = 4, eps = 1.0e-6 : f32}
+    : tensor<1x256xf32>, tensor<256xf32>, tensor<16x256xf32>
+  return
+}

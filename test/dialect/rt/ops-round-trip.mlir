@@ -72,3 +72,16 @@ func.func @experts(%context: !rt.context, %ids: memref<64x4xi32>, %h: memref<256
   }
   return
 }
+
+// CHECK-LABEL: @prefetch
+func.func @prefetch(%context: !rt.context, %logits: memref<1x16xf32>, %ids: memref<1x4xi32>,
+    %weights: memref<1x4xf32>) {
+  // CHECK: rt.prefetch %{{.*}} layer(1) ids(%{{.*}} : memref<1x4xi32>) {
+  // CHECK-NEXT: rt.compute route
+  rt.prefetch %context layer(1) ids(%ids : memref<1x4xi32>) {
+    rt.compute route ins(%logits : memref<1x16xf32>) outs(%ids, %weights : memref<1x4xi32>, memref<1x4xf32>)
+      spec {experts = 16 : i64, k = 4 : i64, score = "none", renormalize = false, renorm_eps = 0.0 : f32,
+      factor = 1.0 : f32}
+  }
+  return
+}

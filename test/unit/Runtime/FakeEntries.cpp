@@ -11,8 +11,11 @@ using namespace fake;
 moert_model_descriptor moert_model_v1 = {.prefill = feedEntry, .decode = feedEntry, .head = headEntry};
 
 static LayerHook layerHook = nullptr;
+static BesideHook besideHook = nullptr;
 
 void fake::setLayerHook(LayerHook hook) { __atomic_store_n(&layerHook, hook, __ATOMIC_SEQ_CST); }
+
+void fake::setBesideHook(BesideHook hook) { __atomic_store_n(&besideHook, hook, __ATOMIC_SEQ_CST); }
 
 static void expertKernel(const moert_context *context, void *const *args, int64_t begin, int64_t end) {
   Arena &arena = *reinterpret_cast<Arena *>(context->arena);
@@ -44,10 +47,25 @@ static int32_t runLayer(moert_context *context, int32_t layer) {
   }
   if (int32_t status = context->calls->begin_experts(context, layer, arena.ids, kTopK))
     return status;
-  int32_t count;
-  while ((count = context->calls->next_wave(context, layer)) > 0)
-    if (int32_t status = context->calls->launch(context, expertKernel, nullptr, count))
+  if (layer + 1 < static_cast<int32_t>(kLayers) && context->calls->wants_prediction(context, layer + 1)) {
+    // What the next layer would choose if this one added nothing.
+    int32_t guess[kTopK];
+    route(arena.hidden[0][0], guess);
+    for (int64_t r = used; r < kTopK; ++r)
+      guess[r] = -1;
+    if (int32_t status = context->calls->prefetch(context, layer + 1, guess, kTopK))
       return status;
+  }
+  int32_t count;
+  bool isFirst = true;
+  while ((count = context->calls->next_wave(context, layer)) > 0) {
+    if (BesideHook hook = __atomic_load_n(&besideHook, __ATOMIC_SEQ_CST); hook && isFirst)
+      hook(layer);
+    isFirst = false;
+    int32_t numExperts = count & (MOERT_WAVE_MORE - 1);
+    if (int32_t status = numExperts ? context->calls->launch(context, expertKernel, nullptr, numExperts) : 0)
+      return status;
+  }
   if (count < 0)
     return count;
   for (int64_t t = 0; t < context->n; ++t)

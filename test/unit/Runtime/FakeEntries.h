@@ -49,6 +49,9 @@ int32_t headEntry(moert_context *context);
 using LayerHook = int32_t (*)(moert_context *, int32_t layer);
 /// Called in each layer by the entry functions, if set. A non-zero answer is the entry's result.
 void setLayerHook(LayerHook hook);
+using BesideHook = void (*)(int32_t layer);
+/// Called with the first wave of each layer, where generated code runs what needs no expert, if set.
+void setBesideHook(BesideHook hook);
 
 } // namespace fake
 #endif
