@@ -64,9 +64,7 @@ TEST(FaultFile, CutShortAtAnyReadIsAnError) {
     PackLayout layout;
     std::string path = makePack({.stateBytes = setting.hasState ? 64u : 0u}, &layout), kept = path + ".kept";
     std::filesystem::copy_file(path, kept);
-    auto restore = [&] {
-      std::filesystem::copy_file(kept, path, std::filesystem::copy_options::overwrite_existing);
-    };
+    auto restore = [&] { std::filesystem::copy_file(kept, path, std::filesystem::copy_options::overwrite_existing); };
     uint64_t numFailed = 0;
     for (uint64_t at = 1; at < 300; at = nextRead(at)) {
       auto cut = [&] { truncateFile(path, layout.experts + 100); };
