@@ -33,6 +33,15 @@ uint32_t moert_count_cpus(const moert_cpu_set *set);
 /// the process, at least 1. `root` stands before /sys and /proc.
 uint32_t moert_performance_cpus(const moert_cpu_set *allowed, const char *root);
 
+/// What a described machine says that a run of `elapsed_ns` lost, as moert_statistics names it. Its files tell of the
+/// run alone: their counters began with it.
+typedef struct moert_slow_shares {
+  float swap;
+  float throttled;
+  float oversubscribed;
+} moert_slow_shares;
+void moert_described_slowdown(const char *root, uint64_t elapsed_ns, uint32_t threads, moert_slow_shares *shares);
+
 #ifdef __cplusplus
 }
 #endif

@@ -5,6 +5,7 @@
 
 #include "runtime/api/Features.h"
 #include "runtime/base/Processors.h"
+#include "runtime/base/Slowdown.h"
 
 #include <string.h>
 
@@ -40,4 +41,15 @@ uint32_t moert_count_cpus(const moert_cpu_set *set) { return setOf(set).count();
 
 uint32_t moert_performance_cpus(const moert_cpu_set *allowed, const char *root) {
   return performanceCpus(setOf(allowed), root);
+}
+
+void moert_described_slowdown(const char *root, uint64_t elapsedNs, uint32_t threads, moert_slow_shares *shares) {
+  uint64_t faults = 0;
+  ThreadTimes times = {};
+  *shares = {};
+  if (readMajorFaults(root, faults) && threads)
+    shares->swap = slowShare(faults < elapsedNs ? faults * kFaultNs / threads : elapsedNs, elapsedNs);
+  if (readThreadTimes(root, 0, times))
+    shares->oversubscribed = slowShare(times.waitNs, elapsedNs);
+  shares->throttled = 1 - lowestClockShare(root);
 }

@@ -12,6 +12,7 @@
 #include "runtime/pager/Pager.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/pool/ThreadPool.h"
+#include "runtime/session/SlowMeter.h"
 #include "runtime/tokenizer/Tokenizer.h"
 
 namespace moert {
@@ -63,6 +64,7 @@ struct moert_model {
   moert::ThreadPool pool;
   moert::Tokenizer tokenizer;
   moert::ModelCounters counters;
+  moert::SlowMeter slow;
   moert::Atomic<uint32_t> numSessions;
   bool hasTokenizer;
 };

@@ -4,8 +4,8 @@
 #include "runtime/base/Processors.h"
 
 #include "runtime/base/Checked.h"
-#include "runtime/base/Platform.h"
 #include "runtime/base/SystemCall.h"
+#include "runtime/base/TextFile.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,26 +22,14 @@ uint32_t CpuSet::count() const {
 
 //===--- lists ----------------------------------------------------------------------------------------------------===//
 
-/// Reads digits; false without any, or beyond `most`.
-static bool readNumber(const char *&text, uint64_t most, uint64_t &value) {
-  if (*text < '0' || *text > '9')
-    return false;
-  for (value = 0; *text >= '0' && *text <= '9'; ++text) {
-    value = value * 10 + static_cast<uint64_t>(*text - '0');
-    if (value > most)
-      return false;
-  }
-  return true;
-}
-
 bool parseCpuList(const char *text, CpuSet &set) {
   set = {};
   for (;;) {
     uint64_t first = 0, last = 0;
-    if (!readNumber(text, kMaxCpus - 1, first))
+    if (!readDigits(text, kMaxCpus - 1, first))
       return false;
     last = first;
-    if (*text == '-' && (!readNumber(++text, kMaxCpus - 1, last) || last < first))
+    if (*text == '-' && (!readDigits(++text, kMaxCpus - 1, last) || last < first))
       return false;
     for (; first <= last; ++first)
       set.add(static_cast<uint32_t>(first));
@@ -95,24 +83,13 @@ bool restrictThread(const CpuSet &set) {
 
 //===--- speed and quota ------------------------------------------------------------------------------------------===//
 
-/// Reads up to `capacity` - 1 bytes of a small file and ends them with zero. False if there is none.
-static bool readSmallFile(const char *path, char *text, unsigned capacity) {
-  int fd = openFile(path, false);
-  if (fd < 0)
-    return false;
-  int64_t bytes = readOnce(fd, text, capacity - 1, 0);
-  closeFile(fd);
-  text[bytes > 0 ? bytes : 0] = '\0';
-  return bytes > 0;
-}
-
 /// A property of a CPU in /sys, 0 if unknown.
 static uint64_t cpuProperty(const char *root, uint32_t cpu, const char *name) {
   char path[256], text[32];
   snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/cpu%u/%s", root, cpu, name);
   uint64_t value = 0;
   const char *digits = text;
-  return readSmallFile(path, text, sizeof(text)) && readNumber(digits, UINT32_MAX, value) ? value : 0;
+  return readTextFile(path, text, sizeof(text)) && readDigits(digits, UINT32_MAX, value) ? value : 0;
 }
 
 /// CPUs whose property has `share` quarters of the largest one; 0 if no CPU has the property.
@@ -136,8 +113,8 @@ static uint64_t groupQuota(const char *root, const char *group, int groupLength)
   snprintf(path, sizeof(path), "%s/sys/fs/cgroup%.*s/cpu.max", root, groupLength, group);
   uint64_t quota = 0, period = 0;
   const char *rest = text;
-  if (!readSmallFile(path, text, sizeof(text)) || !readNumber(rest, UINT32_MAX, quota) || *rest++ != ' ' ||
-      !readNumber(rest, UINT32_MAX, period))
+  if (!readTextFile(path, text, sizeof(text)) || !readDigits(rest, UINT32_MAX, quota) || *rest++ != ' ' ||
+      !readDigits(rest, UINT32_MAX, period))
     return UINT64_MAX;
   return wholeCpus(quota, period);
 }
@@ -147,7 +124,7 @@ static uint64_t quotaCpus(const char *root) {
   uint64_t least = UINT64_MAX;
   snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
   // "0::/a/b" is the group in version 2; limits of its parents hold too.
-  const char *group = readSmallFile(path, text, sizeof(text)) && memcmp(text, "0::", 3) == 0 ? text + 3 : "";
+  const char *group = readTextFile(path, text, sizeof(text)) && memcmp(text, "0::", 3) == 0 ? text + 3 : "";
   int length = 0;
   while (group[length] && group[length] != '\n')
     ++length;
@@ -160,10 +137,10 @@ static uint64_t quotaCpus(const char *root) {
   uint64_t quota = 0, period = 0;
   const char *digits = number;
   snprintf(path, sizeof(path), "%s/sys/fs/cgroup/cpu/cpu.cfs_quota_us", root); // version 1; -1 = no quota
-  if (readSmallFile(path, number, sizeof(number)) && readNumber(digits, UINT32_MAX, quota)) {
+  if (readTextFile(path, number, sizeof(number)) && readDigits(digits, UINT32_MAX, quota)) {
     digits = number;
     snprintf(path, sizeof(path), "%s/sys/fs/cgroup/cpu/cpu.cfs_period_us", root);
-    if (readSmallFile(path, number, sizeof(number)) && readNumber(digits, UINT32_MAX, period))
+    if (readTextFile(path, number, sizeof(number)) && readDigits(digits, UINT32_MAX, period))
       least = minOf(least, wholeCpus(quota, period));
   }
   return least;

@@ -24,6 +24,7 @@ enum : long {
   kSysPrlimit = 302,
   kSysSchedYield = 24,
   kSysGetRusage = 98,
+  kSysGetTid = 186,
   kSysGetCpu = 309,
   kSysSchedSetAffinity = 203,
   kSysSchedGetAffinity = 204
@@ -56,6 +57,7 @@ enum : long {
   kSysPrlimit = 261,
   kSysSchedYield = 124,
   kSysGetRusage = 165,
+  kSysGetTid = 178,
   kSysGetCpu = 168,
   kSysSchedSetAffinity = 122,
   kSysSchedGetAffinity = 123

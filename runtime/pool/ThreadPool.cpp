@@ -5,6 +5,7 @@
 
 #include "runtime/base/Checked.h"
 #include "runtime/base/FloatMode.h"
+#include "runtime/base/Slowdown.h"
 #include "runtime/base/Status.h"
 #include "runtime/plan/Plan.h"
 
@@ -69,6 +70,7 @@ void ThreadPool::stop(Ledger &ledger) {
 void *ThreadPool::workerMain(void *argument) {
   Worker &worker = *static_cast<Worker *>(argument);
   ThreadPool &pool = *worker.pool;
+  worker.id.store(currentThread());
   // A refusal (a CPU that went offline meanwhile) costs speed, not results.
   if (pool.cpus.count())
     restrictThread(pool.cpus);

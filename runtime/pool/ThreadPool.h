@@ -45,6 +45,8 @@ public:
     uint32_t index;
     Thread thread;
     Region stack;
+    Atomic<uint32_t> id; /// as /proc numbers the thread; 0 = not started yet
+    uint64_t seenWaitNs; /// the last that a SlowMeter saw
   };
 
   /// `slots` has as many elements as there are threads, and groups in any call of launchChains; `workers` and `manners`
@@ -62,6 +64,8 @@ public:
   /// one for each time that a thread of a region did wait for a group.
   uint64_t joins() const { return numJoins.load(); }
   uint32_t threads() const { return numThreads; }
+  /// From 1 on; thread 0 is the caller's.
+  Worker &worker(uint32_t index) { return workers[index]; }
   /// Between regions: the number of the first invariant that does not hold, 0 if all do. For tests.
   int brokenInvariant();
 

@@ -122,6 +122,8 @@ static moert_status feed(moert_session &session, moert_entry entry, const char *
   moert_status status = runEntry(session, entry, name, static_cast<int64_t>(n), position, ids, error);
   if (status == MOERT_STATUS_OK && wantLogits)
     status = runHead(session, n, onLogits, user, error);
+  moert_model &model = *session.model;
+  model.slow.note(model.pool, model.pager.counters.stallNs.load(), monotonicNs());
   if (status != MOERT_STATUS_OK) {
     // KV beyond the length is overwritten some time, but the state was changed in place.
     if (session.stateBytes)
@@ -184,6 +186,7 @@ moert_status feedPrompt(moert_session &session, const int32_t *ids, size_t count
   if (moert_status status = checkIds(session, ids, count, error))
     return status;
   uint64_t step = chunk ? chunk : d.max_chunk, begin = monotonicNs();
+  model.slow.begin(model.pool, model.pager.counters.stallNs.load(), begin);
   moert_status status = makeReady(session, count, error);
   if (status == MOERT_STATUS_OK)
     keepTurn(session, Turn::Prompt);
@@ -207,6 +210,7 @@ moert_status feedToken(moert_session &session, int32_t id, moert_logits_callback
   if (moert_status status = checkIds(session, &id, 1, error))
     return status;
   uint64_t begin = monotonicNs();
+  model.slow.begin(model.pool, model.pager.counters.stallNs.load(), begin);
   moert_status status = makeReady(session, 1, error);
   if (status == MOERT_STATUS_OK)
     keepTurn(session, Turn::Reply);

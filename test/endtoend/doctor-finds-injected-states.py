@@ -125,4 +125,4 @@ with scratch() as folder:
     check(code == 0 and report["findings"] == [], f"an empty machine: {report['findings']}")
     for root, text in ((os.path.join(folder, "nowhere"), "--root: No such file"), (alone + ".so", "is a file")):
         expect_error(run(PREFIX, "--doctor", "--root", root, code=None), text)
-    check("--root needs --doctor" in run(PREFIX, "--ids", "1", "--root", empty, code=2).err, "--root without --doctor")
+    check("--root belongs to" in run(PREFIX, "--chat", "--root", empty, code=2).err, "a conversation with --root")

@@ -9,6 +9,8 @@
 #include "tools/moe-run/Library.h"
 #include "tools/moe-run/Process.h"
 #include "tools/moe-run/Report.h"
+#include "tools/moe-run/Slow.h"
+#include "tools/moe-run/doctor/Machine.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -69,6 +71,7 @@ public:
   /// Measures everything; without --json each line is printed as it comes. False after a message.
   bool run(bool isFirst);
   void printObject() const;
+  void printCauses() const;
   int exitCode = kExitFault;
 
 private:
@@ -309,6 +312,8 @@ void Bench::printObjectRow(const Measurement &test) const {
          static_cast<unsigned long long>(test.bytesRead), static_cast<double>(test.stallNs) / 1e6);
 }
 
+void Bench::printCauses() const { printSlow(slowCauses(last, options.root)); }
+
 /// What the tests share; `threads` is that of the last.
 void Bench::printObject() const {
   fputs("{\"label\": \"measured\", \"model\": ", stdout);
@@ -323,7 +328,8 @@ void Bench::printObject() const {
          static_cast<unsigned long long>(options.seed), static_cast<unsigned long long>(peakResidentBytes()));
   if (options.benchBandwidth)
     printf("\"bandwidth_bytes_per_s\": %llu, ", static_cast<unsigned long long>(options.benchBandwidth));
-  fputs("\"tests\": [", stdout);
+  printSlowJson(slowCauses(last, options.root));
+  fputs(", \"tests\": [", stdout);
   for (size_t i = 0; i < tests.size(); ++i) {
     fputs(i ? ", " : "", stdout);
     printObjectRow(tests.data()[i]);
@@ -351,6 +357,8 @@ bool Bench::run(bool isFirst) {
 int measure(const Options &options) {
   Array<Measurement> tests;
   Array<double> rates;
+  if (!checkRoot(options.root))
+    return kExitFault;
   for (size_t i = 0; i < options.benchThreads.count; ++i) {
     Options now = options;
     if (options.hasBenchThreads)
@@ -358,6 +366,8 @@ int measure(const Options &options) {
     Bench bench(now, tests, rates);
     if (!bench.run(i == 0) || !bench.finishTrace())
       return bench.exitCode;
+    if (!options.json && !options.quiet)
+      bench.printCauses();
     if (options.json && i + 1 == options.benchThreads.count)
       bench.printObject();
   }

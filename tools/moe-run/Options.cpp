@@ -184,8 +184,8 @@ bool checkCombinations(const Options &options) {
     return usageError("--keep needs --on-full slide");
   if (options.doctor && options.bench)
     return usageError("--doctor and --bench exclude each other");
-  if (options.root && !options.doctor)
-    return usageError("--root needs --doctor");
+  if (options.root && options.converses())
+    return usageError("--root belongs to --doctor, --bench and a single run, not to a conversation");
   if (!options.bench &&
       (options.hasBenchPrompt || options.hasBenchTokens || options.hasBenchThreads || options.hasBenchOther))
     return usageError("-p, -n, -d, -t, -r and --bandwidth belong to --bench");
@@ -411,7 +411,8 @@ void printHelp() {
       "  --logits FILE.npy    writes the logits of every token fed, float32 [tokens, vocabulary]\n"
       "  --json               prints one JSON object instead of the text\n"
       "  --doctor             checks this machine against the model, loads nothing; also --memory, --threads, --lock,\n"
-      "                       --json; --root DIR reads /proc and /sys below DIR, and measures nothing\n"
+      "                       --json\n"
+      "  --root DIR           a machine described in files stands in for this one (docs/doctor.md)\n"
       "  --bench              measures tokens/s of prefill and decode with random tokens; also -p LIST (prompts,\n"
       "                       512), -n LIST (generated, 128), -d LIST (tokens before, 0), -t LIST (threads),\n"
       "                       -r N (repetitions, 5), --bandwidth SIZE (a second; shows which share is used)\n"

@@ -104,7 +104,8 @@ bool printJson(const RunResult &result) {
     printf("\"lock_limit_bytes\": null, ");
   else
     printCount("lock_limit_bytes", s.lock_limit_bytes);
-  printf("\"direct_io\": %s}\n", s.direct_io ? "true" : "false");
+  printSlowJson(result.slow);
+  printf(", \"direct_io\": %s}\n", s.direct_io ? "true" : "false");
   return fflush(stdout) == 0 && !ferror(stdout);
 }
 
@@ -143,6 +144,7 @@ void printCounters(const RunResult &result) {
     fprintf(stderr, "the context slid %llu times\n", static_cast<unsigned long long>(result.generated.slides));
   if (s.tokens_replayed)
     fprintf(stderr, "computed again: %llu tokens\n", static_cast<unsigned long long>(s.tokens_replayed));
+  printSlow(result.slow);
 }
 
 } // namespace moerun

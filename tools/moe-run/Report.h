@@ -6,6 +6,7 @@
 
 #include "moert/moert.h"
 #include "tools/moe-run/Message.h"
+#include "tools/moe-run/Slow.h"
 
 namespace moerun {
 
@@ -16,6 +17,7 @@ struct RunResult {
   moert_generate_result generated = {};
   moert_plan_info plan = {};
   moert_statistics statistics = {};
+  SlowCauses slow = {};
   uint64_t baselineBytes = 0;
   uint64_t peakBytes = 0;
 };

@@ -9,6 +9,7 @@
 #include "tools/moe-run/LogitsFile.h"
 #include "tools/moe-run/Process.h"
 #include "tools/moe-run/Report.h"
+#include "tools/moe-run/doctor/Machine.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -266,6 +267,7 @@ bool Runner::report() {
   moert_error error = {};
   if (api->statistics(model, &result.statistics, &error) != MOERT_STATUS_OK)
     return fail(error);
+  result.slow = slowCauses(result.statistics, options.root);
   if (options.json && !printJson(result))
     return printError("cannot write to stdout: %s", strerror(errno));
   if (!options.json && isatty(STDOUT_FILENO))
@@ -282,7 +284,7 @@ int Runner::run() {
     return exitCode;
   if (options.promptFile && !readPromptFile())
     return exitCode;
-  if (!load() || !open() || !readPrompt())
+  if (!checkRoot(options.root) || !load() || !open() || !readPrompt())
     return exitCode;
   bool generated = generate();
   if (generated && !finishTrace()) {

@@ -3,10 +3,10 @@
 /// Lists of CPUs, and the number of threads that speed, affinity and quota suggest, read from made-up /sys and /proc.
 #include "runtime/base/Processors.h"
 
+#include "test/unit/Runtime/FakeRoot.h"
+
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <unistd.h>
 
@@ -38,28 +38,12 @@ TEST(CpuList, ThatIsTooLongIsCut) {
   EXPECT_EQ(list.substr(list.size() - 4), ",...");
 }
 
-/// A tree in place of /sys and /proc.
-struct FakeRoot {
-  FakeRoot() {
-    char folder[] = "/tmp/moert-root-XXXXXX";
-    path = mkdtemp(folder);
-  }
-  ~FakeRoot() { std::filesystem::remove_all(path); }
-  void write(const std::string &name, const std::string &text) {
-    std::filesystem::create_directories(std::filesystem::path(path + name).parent_path());
-    std::ofstream(path + name) << text;
-  }
-  void cpus(const char *property, std::initializer_list<int> values) {
-    int cpu = 0;
-    for (int value : values)
-      write("/sys/devices/system/cpu/cpu" + std::to_string(cpu++) + "/" + property, std::to_string(value) + "\n");
-  }
+struct FakeRoot : fake::Root {
   uint32_t threads(const char *allowed) {
     CpuSet set;
     EXPECT_TRUE(parseCpuList(allowed, set));
     return performanceCpus(set, path.c_str());
   }
-  std::string path;
 };
 
 TEST(PerformanceCpus, AreThoseOfHalfTheCapacity) {
