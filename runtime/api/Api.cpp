@@ -269,17 +269,14 @@ static moert_status statistics(const moert_model *model, moert_statistics *out, 
   out->slides = counters.slides.load();
   out->tokens_replayed = counters.tokensReplayed.load();
   out->pinned_cpus = settings.cpus.count();
-<<<<<<< HEAD
   out->predicted = counters.predicted.load();
   out->predicted_right = counters.predictedRight.load();
-=======
   const SlowMeter &slow = model->slow;
   uint64_t totalNs = out->prefill_ns + out->decode_ns;
   out->slow_flash = slowShare(out->stall_ns, totalNs);
   out->slow_swap = slowShare(slow.numFaults.load() * kFaultNs / settings.threads, totalNs);
   out->slow_throttled = slowShare(slow.throttledNs.load(), totalNs);
   out->slow_oversubscribed = slowShare(slow.waitingNs.load(), totalNs);
->>>>>>> 257dd32 ([runtime/session] Name what slowed a run down)
   return MOERT_STATUS_OK;
 }
 
