@@ -48,7 +48,7 @@ flags of compile (precision takes --target, --quant, --group, --plan-precision, 
   --window N            a token sees the last N positions, its own included; default: all
   --sinks N             with --window: the first N positions are always seen; default 0
   --context N           positions of a session; default: what the model was made for
-  --chunk N             most tokens in one step of prefill; default 64, up to 512 for many experts
+  --chunk N             most tokens in one step of prefill; default 64, up to 2048 for many experts
   --predict WHEN        code that guesses the experts of a layer: on (default, both), early or late in the layer before,
                         or off; never changes the text
   --memory SIZE         default budget stored in the .so; default: everything resident

@@ -93,8 +93,8 @@ private:
 } // namespace
 
 uint64_t defaultChunk(const ModelConfig &config) {
-  constexpr uint64_t kSmallest = 64, kLargest = 512;
-  constexpr double kWeightsPerByte = 256;
+  constexpr uint64_t kSmallest = 64, kLargest = 2048;
+  constexpr double kWeightsPerByte = 128;
   // Estimates in floating point: sizes of a config may be of any magnitude.
   const double hidden = static_cast<double>(config.hiddenSize);
   const double routed = 3.0 * static_cast<double>(config.numLayers) * static_cast<double>(config.numExperts) *

@@ -91,9 +91,9 @@ TEST(DefaultChunkTest, GrowsWithTheRoutedExperts) {
   config.numExperts = 128;
   config.moeIntermediateSize = 768;
   config.topK = 8;
+  EXPECT_EQ(defaultChunk(config), 2048u);
+  config.numLayers = 12; // 7.2e9 weights allow 54 MiB, a token takes 64 KiB
   EXPECT_EQ(defaultChunk(config), 512u);
-  config.numLayers = 12; // 7.2e9 weights allow 27 MiB, a token takes 64 KiB
-  EXPECT_EQ(defaultChunk(config), 256u);
   config.numExperts = 16;
   EXPECT_EQ(defaultChunk(config), 64u);
 }
