@@ -96,7 +96,8 @@ typedef struct moert_open_options {
   uint32_t threads;      /* compute threads, the caller's included, up to 64; 0 = the CPUs of `cpus`, or else the
                             performance cores that the process may use, at most its CPU quota */
   const char *pack_path; /* the pack, or NULL to use pack_fd */
-  int32_t pack_fd;       /* used when pack_path is NULL; not closed; a pack of several parts needs a path */
+  int32_t pack_fd;       /* used when pack_path is NULL; not closed, but its readahead is switched off; a pack of
+                            several parts needs a path */
   uint32_t reader_lanes; /* reader threads; 0 = 2 */
   uint64_t pack_offset;  /* where the pack starts inside the file */
   uint64_t pack_bytes;   /* 0 = to the end of the file */
@@ -118,8 +119,9 @@ typedef struct moert_open_options {
   uint32_t eviction;          /* moert_eviction */
   uint32_t prediction;        /* moert_prediction */
   uint32_t buffered_reads;    /* 1: read experts through the page cache even where direct reads work */
-  uint32_t read_delay_us;     /* for experiments: each read of an expert takes at least this much longer */
-  uint32_t reserved;          /* 0 */
+  uint32_t read_delay_us;     /* for experiments: each expert costs the reader threads at least this much more time */
+  uint32_t preload;           /* 1: with room for every expert, open returns when all of them are in memory; 0: they are
+                                 read on demand first, and the rest when nothing else is to be read */
   moert_routing_callback on_routing; /* NULL = none */
   void *routing_user;
 } moert_open_options;

@@ -248,6 +248,11 @@ static moert_status statistics(const moert_model *model, moert_statistics *out, 
   out->expert_misses = pages.misses.load();
   out->expert_bytes_read = pages.bytesRead.load();
   out->stall_ns = pages.stallNs.load();
+  out->prefetch_issued = pages.issuedAhead.load();
+  out->prefetch_useful = pages.usefulAhead.load();
+  out->prefetch_late = pages.lateAhead.load();
+  out->prefetch_cancelled = pages.cancelledAhead.load();
+  out->prefetch_bytes_read = pages.bytesAhead.load();
   out->joins = model->pool.joins();
   out->tokens_prefilled = counters.tokensPrefilled.load();
   out->tokens_decoded = counters.tokensDecoded.load();

@@ -26,6 +26,8 @@ static moert_model *placeModel(Carver &carver, const moert_model_descriptor &d, 
   storage.pager.eviction.place(carver, numExperts ? d.num_layers : 0, d.num_experts);
   storage.pager.queue = carver.take<int32_t>(numSlots);
   storage.pager.lanes = carver.take<Pager::Lane>(settings.readerLanes);
+  storage.pager.transfers = carver.take<Transfer>(settings.readerLanes * Pager::kTransfersPerLane);
+  storage.pager.scores = carver.take<ReadAhead::LayerScore>(d.plan.num_expert_records ? d.num_layers : 0);
   // The regions of experts have a group for each, and one for what runs beside them.
   uint64_t numGroups = d.plan.num_expert_records ? d.num_experts + 1ull : 0;
   storage.tasks = carver.take<TaskSlot>(maxOf(settings.threads, numGroups));
@@ -85,9 +87,10 @@ static moert_status fillModel(moert_model &model, const moert_open_options &opti
   if (!options.buffered_reads)
     model.pack.openDirect();
   if (d.plan.num_expert_records) {
-    if (moert_status status = model.pager.create(
-            model.ledger, model.pack, model.storage.pager, model.settings.eviction, d.num_layers, d.num_experts,
-            static_cast<uint32_t>(model.plan.info.num_slots), d.plan.record_bytes, model.hooks.checkStates, error))
+    if (moert_status status = model.pager.create(model.ledger, model.pack, model.storage.pager, model.settings.eviction,
+                                                 static_cast<moert_prediction>(model.settings.prediction), d.num_layers,
+                                                 d.num_experts, static_cast<uint32_t>(model.plan.info.num_slots),
+                                                 d.plan.record_bytes, model.hooks, error))
       return status;
     model.pager.probeDirect(model.pack);
   }
@@ -101,8 +104,12 @@ static moert_status fillModel(moert_model &model, const moert_open_options &opti
   if (moert_status status = model.pool.start(model.ledger, model.storage.tasks, model.storage.workers,
                                              model.storage.manners, model.settings.threads, model.settings.cpus, error))
     return status;
-  bool allFit = model.plan.info.num_slots >= d.plan.num_expert_records;
-  return allFit && d.plan.num_expert_records ? model.pager.loadAll(error) : MOERT_STATUS_OK;
+  if (!d.plan.num_expert_records || model.plan.info.num_slots < d.plan.num_expert_records)
+    return MOERT_STATUS_OK;
+  if (options.preload)
+    return model.pager.loadAll(error);
+  model.pager.loadAllLater();
+  return MOERT_STATUS_OK;
 }
 
 moert_status openModel(const moert_model_descriptor &d, const moert_open_options *options, const Hooks &hooks,

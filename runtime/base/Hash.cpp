@@ -11,9 +11,22 @@ namespace moert {
 
 static_assert(sizeof(XXH3_state_t) <= sizeof(Hash128::state) && alignof(XXH3_state_t) <= 64);
 
-static XXH3_state_t *stateOf(Hash128 &hash) { return reinterpret_cast<XXH3_state_t *>(hash.state); }
+static_assert(sizeof(XXH3_state_t) <= sizeof(Hash64::state));
+
+template <typename Hash> static XXH3_state_t *stateOf(Hash &hash) {
+  return reinterpret_cast<XXH3_state_t *>(hash.state);
+}
 
 uint64_t hash64(const void *data, size_t sizeBytes) { return XXH3_64bits(data, sizeBytes); }
+
+void Hash64::begin() {
+  memset(state, 0, sizeof(state));
+  XXH3_64bits_reset(stateOf(*this));
+}
+
+void Hash64::update(const void *data, size_t sizeBytes) { XXH3_64bits_update(stateOf(*this), data, sizeBytes); }
+
+uint64_t Hash64::finish() const { return XXH3_64bits_digest(reinterpret_cast<const XXH3_state_t *>(state)); }
 
 void Hash128::begin() {
   memset(state, 0, sizeof(state));

@@ -31,6 +31,8 @@ struct Hooks {
   bool (*allows)(void *user, SystemRequest request) = nullptr;
   /// Told at the end of `close`, and of an `open` that fails: what the ledger then still accounts for. May be null.
   void (*closed)(void *user, uint64_t ledgerBytes) = nullptr;
+  /// Experts are read in pieces of so many bytes, a multiple of 4096; 0 = as usual.
+  uint64_t pieceBytes = 0;
 };
 
 } // namespace moert

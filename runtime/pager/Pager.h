@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The expert pager: a fixed number of page slots in anonymous memory, filled by reader threads. Mutex, queue, threads;
-/// what a slot holds is the slot table's matter, what makes room for what the eviction's.
+/// what a slot holds is the slot table's matter, what makes room for what the eviction's. What is demanded is read
+/// before anything else; then guesses, where no demanded read is under way; then, if there is a slot for every expert,
+/// what was never asked for.
 #ifndef RUNTIME_PAGER_PAGER_H
 #define RUNTIME_PAGER_PAGER_H
 
@@ -10,7 +12,9 @@
 #include "runtime/base/Sync.h"
 #include "runtime/pack/PackFile.h"
 #include "runtime/pager/Eviction.h"
+#include "runtime/pager/ReadAhead.h"
 #include "runtime/pager/SlotTable.h"
+#include "runtime/pager/Transfer.h"
 
 namespace moert {
 
@@ -23,12 +27,16 @@ struct PagerCounters {
   Atomic<uint64_t> hits, misses, bytesRead, stallNs;
   /// Loads ahead of need that had ended, and that had not, when the need showed.
   Atomic<uint64_t> usefulAhead, lateAhead;
+  /// Loads ahead of need that began and that were given up, and what was read for those that were not late.
+  Atomic<uint64_t> issuedAhead, cancelledAhead, bytesAhead;
 };
 
 /// Invariants, checked by `assertState` under the mutex: those of the slot table, and
-///  (5) the queue holds only loading slots, each at most once; queued + reading = loading
+///  (5) each loading slot is either queued or has a transfer, and the other way round
 class Pager {
 public:
+  /// One that a lane has in hand, and one that waits because something more urgent came.
+  static constexpr uint32_t kTransfersPerLane = 2;
   struct Lane {
     Pager *pager;
     Thread thread;
@@ -38,26 +46,39 @@ public:
     ExpertRecord *records; /// [numExperts]
     SlotTable::Storage table;
     Eviction::Storage eviction;
-    int32_t *queue; /// [numSlots]
-    Lane *lanes;    /// [numLanes]
+    int32_t *queue;                /// [numSlots]
+    Lane *lanes;                   /// [numLanes]
+    Transfer *transfers;           /// [numLanes * kTransfersPerLane]
+    ReadAhead::LayerScore *scores; /// [numLayers]
   };
 
   /// Takes the slots' memory from the ledger. The number of experts is layers * experts, holes included.
   moert_status create(Ledger &ledger, const PackFile &pack, const Storage &storage, moert_eviction policy,
-                      uint32_t numLayers, uint32_t expertsPerLayer, uint32_t numSlots, uint64_t slotBytes, bool checks,
-                      moert_error *error);
+                      moert_prediction prediction, uint32_t numLayers, uint32_t expertsPerLayer, uint32_t numSlots,
+                      uint64_t slotBytes, const Hooks &hooks, moert_error *error);
   /// Tries one direct read if the pack is open for that, and closes it for them unless the checksum is right.
   void probeDirect(PackFile &writablePack);
-  /// Each read begins `delayNs` later than it could.
+  /// Each expert costs a lane `delayNs` more than its reading.
   moert_status startLanes(Ledger &ledger, uint32_t numLanes, uint64_t delayNs, moert_error *error);
   /// Reads every expert; afterwards there are no misses. Needs a slot for each.
   moert_status loadAll(moert_error *error);
+  /// The same whenever the lanes have nothing else to do, without waiting. One that cannot be read is left to who needs
+  /// it.
+  void loadAllLater();
   void stop(Ledger &ledger);
+
+  /// Whether guesses for `layer` may pay; asked once for each turn of the layer before.
+  bool wantsPrediction(int32_t layer);
+  /// Replaces the guesses: experts (layer * experts + expert) of one layer, the likeliest first. Never blocks for long.
+  void predict(int32_t layer, const int32_t *experts, uint32_t count);
 
   // All below need the mutex.
   /// Has a slot read in which `table` started a load.
   void enqueue(int32_t slot);
   void unpin(int32_t slot);
+  /// The turn of `layer` began, and what it needs is pinned: `numUseful` and `numLate` of what was read ahead. What was
+  /// read ahead for it in vain is given up.
+  void settleAhead(int32_t layer, int32_t numUseful, int32_t numLate);
   /// Error of the last load that failed.
   moert_status failure(moert_error *error) const;
   /// 0, or the number of the violated invariant.
@@ -77,18 +98,36 @@ public:
 private:
   static void *laneMain(void *argument);
   moert_status readRecord(int32_t expert, uint8_t *destination, ReadMode mode, moert_error *error) const;
-  void finishLoad(int32_t slot);
-  void failLoad(int32_t slot, const moert_error &error);
+  moert_status damaged(int32_t expert, moert_error *error) const;
+
+  // Of the lanes, under the mutex.
+  Transfer *claim();
+  Transfer *startDemanded(Transfer &transfer);
+  Transfer *startAhead(Transfer &transfer);
+  bool isDemanded(const Transfer &transfer) const { return table[transfer.slot].pins != 0; }
+  /// Whether lanes that sleep would find something to do.
+  bool hasMore(const Transfer &claimed) const;
+  /// These two let go of the mutex meanwhile.
+  void readPiece(Transfer &transfer, uint32_t piece);
+  void hashArrived(Transfer &transfer);
+  /// What is due when no lane has the transfer in hand.
+  void settle(Transfer &transfer);
+  void finishLoad(const Transfer &transfer);
   void check();
 
   const PackFile *pack;
-  Condition work; /// signalled when the queue grows
+  Condition work; /// signalled when there may be something to read
   int32_t *queue;
   Lane *lanes;
-  uint32_t numLanes;
-  uint64_t slotBytes, readDelayNs;
+  Transfer *transfers;
+  ReadAhead ahead;
+  uint32_t numLanes, numTransfers;
+  uint64_t slotBytes, readDelayNs, demandPieceBytes, aheadPieceBytes;
   Region memory;
-  uint32_t queueHead, queueLength, numReading;
+  uint32_t queueHead, queueLength, numExperts;
+  uint32_t nextFill; /// the first expert that was not yet considered to be loaded for lack of anything better
+  uint64_t sequence; /// of the next transfer
+  int32_t turn;      /// the layer whose turn it is
   bool stopping, checks;
   int brokenInvariant;
   moert_error lastError;

@@ -10,20 +10,25 @@
 namespace moert {
 
 moert_status Pager::create(Ledger &ledger, const PackFile &packFile, const Storage &storage, moert_eviction policy,
-                           uint32_t numLayers, uint32_t expertsPerLayer, uint32_t numSlots, uint64_t bytesPerSlot,
-                           bool checkStates, moert_error *error) {
+                           moert_prediction prediction, uint32_t numLayers, uint32_t expertsPerLayer, uint32_t numSlots,
+                           uint64_t bytesPerSlot, const Hooks &hooks, moert_error *error) {
   pack = &packFile;
   records = storage.records;
   queue = storage.queue;
   lanes = storage.lanes;
+  transfers = storage.transfers;
   slotBytes = bytesPerSlot;
-  checks = checkStates;
+  checks = hooks.checkStates;
+  demandPieceBytes = hooks.pieceBytes ? hooks.pieceBytes : kDemandPieceBytes;
+  aheadPieceBytes = hooks.pieceBytes ? hooks.pieceBytes : kAheadPieceBytes;
   uint64_t bytes = 0;
   char text[kSizeTextBytes];
   if (!checkedMul(numSlots, bytesPerSlot, bytes) || !memory.create(ledger, bytes, Populate::OnFill))
     return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for %u expert slots (%s)", numSlots, sizeText(bytes, text));
   table.create(storage.table, numLayers * expertsPerLayer, expertsPerLayer, numSlots);
   eviction.create(policy, storage.eviction, numLayers, expertsPerLayer);
+  ahead.create(storage.scores, prediction);
+  numExperts = nextFill = table.numExperts();
   return MOERT_STATUS_OK;
 }
 
@@ -31,8 +36,11 @@ moert_status Pager::readRecord(int32_t expert, uint8_t *destination, ReadMode mo
   const ExpertRecord &record = records[expert];
   if (moert_status status = pack->read(record.offset, destination, record.bytes, mode, error))
     return status;
-  if (hash64(destination, record.bytes) == record.checksum)
-    return MOERT_STATUS_OK;
+  return hash64(destination, record.bytes) == record.checksum ? MOERT_STATUS_OK : damaged(expert, error);
+}
+
+moert_status Pager::damaged(int32_t expert, moert_error *error) const {
+  const ExpertRecord &record = records[expert];
   char name[kPathBytes + 16];
   const PackFile::Part &part = pack->partOf(record.offset);
   int32_t layerExperts = static_cast<int32_t>(table.expertsPerLayer());
@@ -57,7 +65,11 @@ moert_status Pager::startLanes(Ledger &ledger, uint32_t laneCount, uint64_t dela
   for (uint32_t i = 0; i < laneCount; ++i) {
     Lane &lane = lanes[i];
     lane.pager = this;
-    numLanes = i + 1;
+    {
+      Lock lock(mutex);
+      numLanes = i + 1;
+      numTransfers = numLanes * kTransfersPerLane;
+    }
     if (!lane.stack.create(ledger, kStackBytes, Populate::OnTouch))
       return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the stack of reader thread %u of %u (%llu bytes)",
                   i + 1, laneCount, static_cast<unsigned long long>(kStackBytes));
@@ -68,31 +80,72 @@ moert_status Pager::startLanes(Ledger &ledger, uint32_t laneCount, uint64_t dela
   return MOERT_STATUS_OK;
 }
 
+void Pager::readPiece(Transfer &transfer, uint32_t piece) {
+  int32_t slot = transfer.slot;
+  uint64_t begin = transfer.pieceBegin(piece), bytes = transfer.sizeOf(piece);
+  uint64_t offset = records[table[slot].expert].offset + begin, delayNs = readDelayNs / transfer.numPieces;
+  uint8_t *destination = memory.data + static_cast<uint64_t>(slot) * slotBytes + begin;
+  ++transfer.numReading;
+  mutex.unlock();
+  if (delayNs)
+    sleepFor(delayNs);
+  moert_error error;
+  moert_status status = pack->read(offset, destination, bytes, ReadMode::Direct, &error);
+  mutex.lock();
+  --transfer.numReading;
+  if (status == MOERT_STATUS_OK) {
+    transfer.arrived |= 1ull << piece;
+  } else {
+    transfer.status = status;
+    lastError = error;
+  }
+}
+
+void Pager::hashArrived(Transfer &transfer) {
+  while (transfer.canHash()) {
+    int32_t expert = table[transfer.slot].expert;
+    uint8_t *data = memory.data + static_cast<uint64_t>(transfer.slot) * slotBytes;
+    uint32_t piece = transfer.numHashed;
+    bool isLast = piece + 1 == transfer.numPieces;
+    transfer.isHashing = true;
+    mutex.unlock();
+    moert_error error;
+    moert_status status = MOERT_STATUS_OK;
+    transfer.hash.update(data + transfer.pieceBegin(piece), transfer.sizeOf(piece));
+    // What a read left wrong without saying so is tried once more, like one that fails.
+    if (isLast && transfer.hash.finish() != records[expert].checksum)
+      status = readRecord(expert, data, ReadMode::Once, &error);
+    mutex.lock();
+    transfer.isHashing = false;
+    ++transfer.numHashed;
+    if (status != MOERT_STATUS_OK) {
+      transfer.status = status;
+      lastError = error;
+    }
+  }
+}
+
 void *Pager::laneMain(void *argument) {
   Pager &pager = *static_cast<Lane *>(argument)->pager;
   pager.mutex.lock();
-  for (;;) {
-    while (!pager.queueLength && !pager.stopping)
+  while (!pager.stopping) {
+    Transfer *transfer = pager.claim();
+    if (!transfer) {
       pager.work.wait(pager.mutex);
-    if (pager.stopping)
-      break;
-    int32_t slot = pager.queue[pager.queueHead];
-    pager.queueHead = (pager.queueHead + 1) % pager.table.numSlots();
-    --pager.queueLength;
-    ++pager.numReading;
-    int32_t expert = pager.table[slot].expert;
-    uint8_t *destination = pager.memory.data + static_cast<uint64_t>(slot) * pager.slotBytes;
-    pager.mutex.unlock();
-    if (pager.readDelayNs)
-      sleepFor(pager.readDelayNs);
-    moert_error error;
-    error.status = MOERT_STATUS_OK;
-    moert_status status = pager.readRecord(expert, destination, ReadMode::Direct, &error);
-    pager.mutex.lock();
-    if (status == MOERT_STATUS_OK)
-      pager.finishLoad(slot);
-    else
-      pager.failLoad(slot, error);
+      continue;
+    }
+    uint32_t piece = transfer->nextPiece++;
+    ++transfer->numHands;
+    if (pager.table[transfer->slot].isAhead && !transfer->isFill) {
+      transfer->aheadBytes += transfer->sizeOf(piece);
+      pager.counters.bytesAhead.fetchAdd(transfer->sizeOf(piece));
+    }
+    if (pager.hasMore(*transfer))
+      pager.work.wakeOne();
+    pager.readPiece(*transfer, piece);
+    pager.hashArrived(*transfer);
+    if (!--transfer->numHands)
+      pager.settle(*transfer);
   }
   pager.mutex.unlock();
   return nullptr;
@@ -118,6 +171,12 @@ moert_status Pager::loadAll(moert_error *error) {
       unpin(slot);
   }
   return status;
+}
+
+void Pager::loadAllLater() {
+  Lock lock(mutex);
+  nextFill = 0;
+  work.wakeOne();
 }
 
 void Pager::stop(Ledger &ledger) {

@@ -51,6 +51,8 @@ public:
   void cancelLoad(int32_t slot);
   /// For all waiters of a failed load, whose expert must have no other slot by now.
   void retryLoad(int32_t slot);
+  /// A load that nobody waited for was not ahead of a need.
+  void forgetAhead(int32_t slot) { slots[slot].isAhead = false; }
   void pin(int32_t slot);
   /// True if that was the last pin.
   bool unpin(int32_t slot);

@@ -171,6 +171,8 @@ moert_status resolveOptions(const moert_model_descriptor &d, const moert_open_op
     return outOfRange(error, "prediction", copy.prediction, "0 (automatic) to", MOERT_PREDICTION_ALWAYS);
   if (copy.buffered_reads > 1)
     return outOfRange(error, "buffered_reads", copy.buffered_reads, "0 or", 1);
+  if (copy.preload > 1)
+    return outOfRange(error, "preload", copy.preload, "0 or", 1);
   uint32_t checkpoints = copy.state_checkpoints == UINT32_MAX ? 0
                          : copy.state_checkpoints             ? copy.state_checkpoints
                                                               : kDefaultCheckpoints;

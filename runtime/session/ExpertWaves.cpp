@@ -43,6 +43,7 @@ moert_status ExpertWaves::begin(Pager &pager, const moert_model_descriptor &d, i
   Lock lock(pager.mutex);
   request.begin(pager.table, pager.eviction, layer, static_cast<uint32_t>(numTokens), static_cast<uint32_t>(topK));
   noteRequest(pager, layer, numTokens, topK);
+  pager.settleAhead(layer, request.numUseful, request.numLate);
   startLoads(pager);
   return MOERT_STATUS_OK;
 }

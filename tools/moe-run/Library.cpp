@@ -268,6 +268,7 @@ moert_open_options openOptions(const Options &options, const char *packPath) {
   open.experts_used = static_cast<uint32_t>(options.expertsUsed);
   open.lock_memory = options.lock;
   open.buffered_reads = options.bufferedReads;
+  open.preload = options.preload || options.bench; // what it measures is not the loading
   open.read_delay_us = static_cast<uint32_t>(options.delayReadsUs);
   open.cpus = options.cpus;
   open.on_full = options.slides() ? MOERT_ON_FULL_SLIDE : MOERT_ON_FULL_STOP;

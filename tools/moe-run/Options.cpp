@@ -319,6 +319,7 @@ bool parseOptions(int argc, char **argv, Options &options) {
       {"--rewind-by", Kind::Count, &o.rewindBy, 1, kMost32, "a number of tokens from 1", nullptr},
       {"--lanes", Kind::Count, &o.lanes, 1, MOERT_MAX_READER_LANES, "a number of reader threads from 1 to 16", nullptr},
       {"--buffered-reads", Kind::Switch, &o.bufferedReads, 0, 0, "", nullptr},
+      {"--preload", Kind::Switch, &o.preload, 0, 0, "", nullptr},
       {"--delay-reads", Kind::Count, &o.delayReadsUs, 1, 1e7, "microseconds from 1 to 10000000", nullptr},
       {"--prediction", Kind::Choice, &o.prediction, 0, 0, "auto or off or always", nullptr},
       {"--json", Kind::Switch, &o.json, 0, 0, "", nullptr},
@@ -404,7 +405,8 @@ void printHelp() {
       "                       never changes the text\n"
       "  --lanes N            threads that read the weights (2)\n"
       "  --buffered-reads     reads through the page cache even where direct reads work\n"
-      "  --delay-reads N      for experiments: each read of an expert begins N microseconds later\n"
+      "  --preload            where every expert fits, reads all of them first instead of on demand and beside\n"
+      "  --delay-reads N      for experiments: each expert costs the reading threads N microseconds more\n"
       "  --eviction POLICY    which expert makes room for another: faded (frequency that fades, the default), lru, "
       "lfu\n"
       "  --trace FILE         records what each layer's router chose, what was missed and when (docs/paging.md)\n"

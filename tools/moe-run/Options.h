@@ -66,6 +66,7 @@ struct Options {
   bool hasPackOffset = false;
   bool hasPackBytes = false;
   bool bufferedReads = false;
+  bool preload = false;
   bool lock = false;
   bool greedy = false;
   bool json = false;

@@ -61,7 +61,9 @@ TEST(Memory, LedgerReachesExactlyThePlanAtFullContext) {
 TEST(Memory, KvGrowsByBlocksAndGoesBack) {
   constexpr uint64_t kBlock = 8ull << 20; // large, so that it stands out in the resident set
   std::string path = makePack({.kvBlockBytes = kBlock, .stateBytes = 0});
-  moert_model *model = openOrDie(options(path));
+  moert_open_options given = options(path);
+  given.preload = 1;
+  moert_model *model = openOrDie(given);
   moert_session *session = nullptr;
   ASSERT_EQ(api().session_create(model, &session, nullptr), MOERT_STATUS_OK);
   uint64_t empty = ledgerBytes(model), emptyResident = residentSetBytes();

@@ -62,7 +62,9 @@ TEST(Pack, FlippedBitInEachPlace) {
     PackLayout layout;
     std::string path = makePack({}, &layout);
     flipBit(path, layout.*c.base + c.offset);
-    std::string message = openError(options(path), MOERT_STATUS_CORRUPT);
+    moert_open_options given = options(path);
+    given.preload = 1;
+    std::string message = openError(given, MOERT_STATUS_CORRUPT);
     EXPECT_TRUE(has(message, c.text)) << message;
     EXPECT_TRUE(has(message, path)) << message;
   }

@@ -43,6 +43,7 @@ TEST(SharedObject, MeasuredMemoryIsThePlan) {
   moert_session *session = nullptr;
   moert_plan_info info = {};
   moert_open_options given = options(path, 0, 3);
+  given.preload = 1;
   ASSERT_TRUE(resetPeak());
   uint64_t before = residentSetBytes();
 

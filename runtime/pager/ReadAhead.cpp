@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Guesses and their scores.
+#include "runtime/pager/ReadAhead.h"
+
+#include "runtime/base/Checked.h"
+
+namespace moert {
+
+/// So many reads, or turns without any, are looked at before a layer is judged.
+static constexpr uint32_t kSample = 32;
+static constexpr uint32_t kFirstPause = 64, kLongestPause = 1024;
+/// A read that nobody needs costs what stands before the first demanded piece, and what it pushed out; one that is
+/// needed gains its whole time. Below one in four the gain is not sure.
+static constexpr uint32_t kNeededOneIn = 4;
+
+void ReadAhead::create(LayerScore *layerScores, moert_prediction predictionMode) {
+  scores = layerScores;
+  mode = predictionMode;
+  guessedLayer = -1;
+  numGuesses = nextGuess = 0;
+}
+
+bool ReadAhead::wants(int32_t layer) {
+  if (mode != MOERT_PREDICTION_AUTO)
+    return mode == MOERT_PREDICTION_ALWAYS;
+  LayerScore &score = scores[layer];
+  if (!score.pauseLeft)
+    return true;
+  --score.pauseLeft;
+  return false;
+}
+
+void ReadAhead::propose(int32_t layer, const int32_t *experts, uint32_t count) {
+  guessedLayer = layer;
+  numGuesses = static_cast<uint32_t>(minOf(count, kMostGuesses));
+  nextGuess = 0;
+  for (uint32_t i = 0; i < numGuesses; ++i)
+    guesses[i] = experts[i];
+  ++scores[layer].numTurns;
+}
+
+void ReadAhead::settle(int32_t layer, uint32_t numNeeded) {
+  if (guessedLayer == layer)
+    dropGuesses();
+  LayerScore &score = scores[layer];
+  score.numNeeded += numNeeded;
+  if (score.numIssued < kSample && (score.numTurns < kSample || score.numIssued))
+    return;
+  if (score.numNeeded * kNeededOneIn < score.numIssued || !score.numIssued) {
+    score.pauseTurns =
+        static_cast<uint32_t>(score.pauseTurns ? minOf(2ull * score.pauseTurns, kLongestPause) : uint64_t{kFirstPause});
+    score.pauseLeft = score.pauseTurns;
+    score.numIssued = score.numNeeded = 0;
+  } else {
+    score.pauseTurns = 0;
+    score.numIssued /= 2;
+    score.numNeeded /= 2;
+  }
+  score.numTurns = 0;
+}
+
+} // namespace moert
