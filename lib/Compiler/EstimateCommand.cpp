@@ -35,6 +35,26 @@ double residentShare(const moert_plan_info &plan) {
   return plan.num_experts ? double(plan.num_slots) / double(plan.num_experts) : 1;
 }
 
+/// What other hit rates would give, in percent.
+constexpr int kHitRates[] = {50, 60, 70, 80, 85, 90, 95, 100};
+
+JsonArray describeByHitRate(const moert_token_traffic &traffic) {
+  JsonArray entries;
+  for (int percent : kHitRates) {
+    moert_token_traffic changed = traffic;
+    changed.hit_rate = percent / 100.0;
+    moert_token_cost cost = costOf(changed);
+    if (traffic.num_layers)
+      entries.push_back(JsonObject()
+                            .set("hit_share", changed.hit_rate)
+                            .set("dram_bytes", cost.memory_bytes)
+                            .set("flash_bytes", cost.flash_bytes)
+                            .set("tokens_per_s", rateOrNull(cost.tokens_per_second))
+                            .set("tokens_per_s_overlapped", rateOrNull(boundOf(cost))));
+  }
+  return entries;
+}
+
 } // namespace
 
 std::string writeEstimate(const Estimate &e) {
@@ -81,6 +101,7 @@ std::string writeEstimate(const Estimate &e) {
            e.traffic.flash_bytes_per_second ? Json(e.traffic.flash_bytes_per_second) : Json(nullptr))
       .set("tokens_per_s", rateOrNull(e.cost.tokens_per_second))
       .set("tokens_per_s_overlapped", rateOrNull(boundOf(e.cost)))
+      .set("by_hit_rate", describeByHitRate(e.traffic))
       .set("by_experts_used", describeByExpertsUsed(e.traffic, e.topK))
       .set("assumptions", std::move(assumptions));
   return writeJson(std::move(root));
