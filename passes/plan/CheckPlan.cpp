@@ -114,8 +114,8 @@ struct CheckPlan : moe::impl::CheckPlanBase<CheckPlan> {
     if (layer >= layers)
       return prefetch.emitOpError("expects a layer of 0 to ") << layers - 1 << ", but got " << layer;
     if (count > most)
-      return prefetch.emitOpError("expects at most the ") << most << " experts of a token as in moe.model, but got "
-                                                          << count;
+      return prefetch.emitOpError("expects at most the ")
+             << most << " experts of a token as in moe.model, but got " << count;
     bool isWritten = llvm::any_of(prefetch.getBody().front(), [&](Operation &op) {
       auto step = dyn_cast<rt::ComputeOp>(op);
       return step && llvm::is_contained(step.getOuts(), prefetch.getIds());

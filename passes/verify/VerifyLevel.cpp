@@ -51,8 +51,9 @@ struct VerifyLevel : moe::impl::VerifyLevelBase<VerifyLevel> {
 
   bool allows(Operation *op) {
     StringRef dialect = op->getName().getDialectNamespace();
-    bool isFused = isa<QuantizeActOp, NormQuantizeOp, MultiLinearOp, RopeAppendOp, RouterTopkOp, DeltaStepOp,
-                       PredictExpertsOp>(op);
+    bool isFused =
+        isa<QuantizeActOp, NormQuantizeOp, MultiLinearOp, RopeAppendOp, RouterTopkOp, DeltaStepOp, PredictExpertsOp>(
+            op);
     if (isa<WeightOp>(op))
       return true;
     if (level == "L1")

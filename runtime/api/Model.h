@@ -23,7 +23,7 @@ inline constexpr uint64_t kDirectoryPieceBytes = 48 * 1024;
 struct ModelCounters {
   Atomic<uint64_t> tokensPrefilled, tokensDecoded, tokensReplayed, prefillNs, decodeNs, slides;
   Atomic<uint64_t> predicted, predictedRight; /// experts guessed for layers that were then routed, and of those needed
-  Atomic<uint64_t> cachedRowBytes; /// of row tables, at most, in the page cache
+  Atomic<uint64_t> cachedRowBytes;            /// of row tables, at most, in the page cache
 };
 
 /// Pieces of the model's region behind the `moert_model` itself.

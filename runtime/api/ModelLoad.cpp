@@ -18,9 +18,9 @@ static moert_status damaged(const moert_model &model, uint64_t index, const moep
                             moert_error *error) {
   char name[kPathBytes + 16];
   return fail(error, MOERT_STATUS_CORRUPT,
-              "directory of '%s' is damaged: record %llu (kind %u, layer %d, expert %d, offset %llu, %llu bytes) %s",
+              "directory of '%s' is damaged: record %llu (kind %u, layer %d, expert %d, offset %llu, %llu bytes) %s%s",
               model.pack.partName(model.pack.partOf(0), name), print(index), record.kind, record.layer, record.expert,
-              print(record.offset), print(record.bytes), problem);
+              print(record.offset), print(record.bytes), problem, kWhenDamaged);
 }
 
 static bool liesInPart(const PackFile &pack, const moepack_record &record) {
@@ -142,9 +142,9 @@ static moert_status readResident(moert_model &model, ReadMode mode, moert_error 
       const PackFile::Part &part = model.pack.partOf(record.offset);
       return fail(error, MOERT_STATUS_CORRUPT,
                   "resident tensor at record %llu (layer %d) is damaged: checksum of %llu bytes at offset %llu of '%s' "
-                  "does not match",
+                  "does not match%s",
                   print(index), record.layer, print(record.bytes), print(record.offset - part.start),
-                  model.pack.partName(part, name));
+                  model.pack.partName(part, name), kWhenDamaged);
     });
   reader.stop(model.ledger);
   return status;
@@ -154,7 +154,8 @@ moert_status loadResident(moert_model &model, moert_error *error) {
   uint64_t bytes = model.pack.header.resident_bytes;
   char text[kSizeTextBytes];
   if (!model.resident.create(model.ledger, bytes, Populate::OnFill))
-    return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the resident weights (%s)", sizeText(bytes, text));
+    return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the resident weights (%s)%s", sizeText(bytes, text),
+                kWhenNoMemory);
   bool direct = model.pack.isDirect();
   moert_status status = readResident(model, direct ? ReadMode::Direct : ReadMode::Once, error);
   if (status != MOERT_STATUS_CORRUPT || !direct)

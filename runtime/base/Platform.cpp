@@ -84,7 +84,7 @@ const char *errnoText(int errnoValue) {
   case 9:
     return "bad file descriptor";
   case kErrnoAgain:
-    return "temporarily unavailable again and again";
+    return "temporarily unavailable";
   case 12:
     return "out of memory";
   case 13:

@@ -85,11 +85,12 @@ moert_status PackFile::read(uint64_t offset, void *destination, uint64_t sizeByt
       continue;
     }
     if (got < 0)
-      return fail(error, MOERT_STATUS_IO, "cannot read %llu bytes at offset %llu of '%s': %s (%d)", print(piece),
-                  print(fileOffset), partName(part, name), errnoText(static_cast<int>(-got)), static_cast<int>(-got));
+      return fail(error, MOERT_STATUS_IO, "cannot read %llu bytes at offset %llu of '%s': %s (%d)%s", print(piece),
+                  print(fileOffset), partName(part, name), errnoText(static_cast<int>(-got)), static_cast<int>(-got),
+                  kWhenUnreadable);
     if (got == 0 || static_cast<uint64_t>(got) > piece)
-      return fail(error, MOERT_STATUS_CORRUPT, "'%s' ends at offset %llu, expected %llu more bytes there",
-                  partName(part, name), print(fileOffset), print(sizeBytes));
+      return fail(error, MOERT_STATUS_CORRUPT, "'%s' ends at offset %llu, expected %llu more bytes there%s",
+                  partName(part, name), print(fileOffset), print(sizeBytes), kWhenCut);
     uint64_t bytes = static_cast<uint64_t>(got);
     if (direct)
       bytes = bytes / kDirectUnit * kDirectUnit;
@@ -169,7 +170,8 @@ moert_status PackFile::checkHeader(const moert_model_descriptor &d, uint64_t fou
                 "'%s' has format version %u and abi version %u, expected %u and %u; compile the model again", path,
                 header.format_version, header.abi_version, MOEPACK_FORMAT_VERSION, MOERT_GENERATED_ABI_VERSION);
   if (hash64(&header, offsetof(moepack_header, header_checksum)) != header.header_checksum)
-    return fail(error, MOERT_STATUS_CORRUPT, "'%s' has a damaged header: its checksum does not match", path);
+    return fail(error, MOERT_STATUS_CORRUPT, "'%s' has a damaged header: its checksum does not match%s", path,
+                kWhenDamaged);
   if (header.layout_family != d.layout_family)
     return fail(error, MOERT_STATUS_MISMATCH, "'%s' has layout family %u, target '%s' needs %u", path,
                 header.layout_family, d.target_name ? d.target_name : "?", d.layout_family);
@@ -199,7 +201,7 @@ moert_status PackFile::checkHeader(const moert_model_descriptor &d, uint64_t fou
     return fail(error, MOERT_STATUS_MISMATCH, "'%s' has %llu resident bytes, '%s' expects %llu", path,
                 print(header.resident_bytes), d.model_name ? d.model_name : "?", print(d.plan.resident_bytes));
   if (header.num_parts == 1 && (found < part || (exactEnd && found != part)))
-    return fail(error, MOERT_STATUS_CORRUPT, "'%s' is %s: found %llu bytes, needed %llu", path,
+    return fail(error, MOERT_STATUS_CORRUPT, "'%s' is %s: found %llu bytes, needed %llu; copy the pack again", path,
                 found < part ? "truncated" : "too long", print(found), print(part));
   return MOERT_STATUS_OK;
 }
@@ -241,7 +243,7 @@ moert_status PackFile::openParts(uint64_t foundBytes, moert_error *error) {
       firstBytes = entry.bytes;
     }
     if (foundBytes != entry.bytes)
-      return fail(error, MOERT_STATUS_CORRUPT, "'%s' is %s: found %llu bytes, needed %llu", name,
+      return fail(error, MOERT_STATUS_CORRUPT, "'%s' is %s: found %llu bytes, needed %llu; copy the pack again", name,
                   foundBytes < entry.bytes ? "truncated" : "too long", print(foundBytes), print(entry.bytes));
     start = end;
   }
@@ -259,7 +261,8 @@ moert_status PackFile::open(const moert_model_descriptor &descriptor, const moer
   if (moert_status status = openFirst(options, found, error))
     return status;
   if (found < sizeof(header))
-    return fail(error, MOERT_STATUS_CORRUPT, "'%s' is truncated: found %llu bytes, a header has %u", path, print(found),
+    return fail(error, MOERT_STATUS_CORRUPT,
+                "'%s' is truncated: found %llu bytes, a header has %u; copy the pack again", path, print(found),
                 MOEPACK_PAGE_BYTES);
   if (moert_status status = read(0, &header, sizeof(header), ReadMode::Cached, error))
     return status;
@@ -287,7 +290,8 @@ moert_status PackFile::compareDirectory(Hash128 &hash, moert_error *error) const
   hash.finish(digest);
   if (memcmp(digest, header.weights_id, sizeof(digest)) != 0)
     return fail(error, MOERT_STATUS_CORRUPT,
-                "directory of '%s' is damaged: its hash does not match the weights id in the header", path);
+                "directory of '%s' is damaged: its hash does not match the weights id in the header%s", path,
+                kWhenDamaged);
   return MOERT_STATUS_OK;
 }
 

@@ -26,11 +26,12 @@ moert_status SegmentReader::start(Ledger &ledger, const PackFile &file, uint64_t
       ++numReaders;
     }
     if (!reader.stack.create(ledger, kStackBytes, Populate::OnTouch))
-      return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the stack of a thread that loads weights (%llu bytes)",
-                  static_cast<unsigned long long>(kStackBytes));
+      return fail(error, MOERT_STATUS_NO_MEMORY,
+                  "no memory for the stack of a thread that loads weights (%llu bytes)%s",
+                  static_cast<unsigned long long>(kStackBytes), kWhenNoMemory);
     if (int status = startThread(ledger, reader.thread, reader.stack, readerMain, &reader))
-      return fail(error, MOERT_STATUS_NO_MEMORY, "the system refused a thread that loads weights: %s (%d)",
-                  errnoText(status), status);
+      return fail(error, MOERT_STATUS_NO_MEMORY, "the system refused a thread that loads weights: %s (%d)%s",
+                  errnoText(status), status, kWhenNoThread);
   }
   return MOERT_STATUS_OK;
 }

@@ -24,7 +24,8 @@ moert_status Pager::create(Ledger &ledger, const PackFile &packFile, const Stora
   uint64_t bytes = 0;
   char text[kSizeTextBytes];
   if (!checkedMul(numSlots, bytesPerSlot, bytes) || !memory.create(ledger, bytes, Populate::OnFill))
-    return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for %u expert slots (%s)", numSlots, sizeText(bytes, text));
+    return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for %u expert slots (%s)%s", numSlots, sizeText(bytes, text),
+                kWhenNoMemory);
   table.create(storage.table, numLayers * expertsPerLayer, expertsPerLayer, numSlots);
   eviction.create(policy, storage.eviction, numLayers, expertsPerLayer);
   ahead.create(storage.scores, prediction);
@@ -45,9 +46,9 @@ moert_status Pager::damaged(int32_t expert, moert_error *error) const {
   const PackFile::Part &part = pack->partOf(record.offset);
   int32_t layerExperts = static_cast<int32_t>(table.expertsPerLayer());
   return fail(error, MOERT_STATUS_CORRUPT,
-              "expert %d of layer %d is damaged: checksum of %llu bytes at offset %llu of '%s' does not match",
+              "expert %d of layer %d is damaged: checksum of %llu bytes at offset %llu of '%s' does not match%s",
               expert % layerExperts, expert / layerExperts, static_cast<unsigned long long>(record.bytes),
-              static_cast<unsigned long long>(record.offset - part.start), pack->partName(part, name));
+              static_cast<unsigned long long>(record.offset - part.start), pack->partName(part, name), kWhenDamaged);
 }
 
 void Pager::probeDirect(PackFile &writablePack) {
@@ -71,11 +72,11 @@ moert_status Pager::startLanes(Ledger &ledger, uint32_t laneCount, uint64_t dela
       numTransfers = numLanes * kTransfersPerLane;
     }
     if (!lane.stack.create(ledger, kStackBytes, Populate::OnTouch))
-      return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the stack of reader thread %u of %u (%llu bytes)",
-                  i + 1, laneCount, static_cast<unsigned long long>(kStackBytes));
+      return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the stack of reader thread %u of %u (%llu bytes)%s",
+                  i + 1, laneCount, static_cast<unsigned long long>(kStackBytes), kWhenNoMemory);
     if (int status = startThread(ledger, lane.thread, lane.stack, laneMain, &lane))
-      return fail(error, MOERT_STATUS_NO_MEMORY, "the system refused reader thread %u of %u: %s (%d)", i + 1, laneCount,
-                  errnoText(status), status);
+      return fail(error, MOERT_STATUS_NO_MEMORY, "the system refused reader thread %u of %u: %s (%d)%s", i + 1,
+                  laneCount, errnoText(status), status, kWhenNoThread);
   }
   return MOERT_STATUS_OK;
 }

@@ -47,11 +47,11 @@ moert_status ThreadPool::start(Ledger &ledger, TaskSlot *slotArray, Worker *work
     worker.pool = this;
     worker.index = i;
     if (!worker.stack.create(ledger, kStackBytes, Populate::OnTouch))
-      return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the stack of compute thread %u of %u (%llu bytes)",
-                  i + 1, threadCount, static_cast<unsigned long long>(kStackBytes));
+      return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the stack of compute thread %u of %u (%llu bytes)%s",
+                  i + 1, threadCount, static_cast<unsigned long long>(kStackBytes), kWhenNoMemory);
     if (int status = startThread(ledger, worker.thread, worker.stack, workerMain, &worker))
-      return fail(error, MOERT_STATUS_NO_MEMORY, "the system refused compute thread %u of %u: %s (%d)", i + 1,
-                  threadCount, errnoText(status), status);
+      return fail(error, MOERT_STATUS_NO_MEMORY, "the system refused compute thread %u of %u: %s (%d)%s", i + 1,
+                  threadCount, errnoText(status), status, kWhenNoThread);
     numStarted = i;
   }
   return MOERT_STATUS_OK;

@@ -50,9 +50,9 @@ static moert_status readRow(moert_session &session, uint32_t tableIndex, uint64_
     char name[kPathBytes + 16];
     const PackFile::Part &part = model.pack.partOf(offset);
     return fail(&session.error, MOERT_STATUS_CORRUPT,
-                "row %llu of table %u is damaged: checksum of %u bytes at offset %llu of '%s' does not match",
+                "row %llu of table %u is damaged: checksum of %u bytes at offset %llu of '%s' does not match%s",
                 static_cast<unsigned long long>(row), tableIndex, table.row_bytes,
-                static_cast<unsigned long long>(offset - part.start), model.pack.partName(part, name));
+                static_cast<unsigned long long>(offset - part.start), model.pack.partName(part, name), kWhenDamaged);
   }
   memcpy(destination, session.row, table.row_bytes);
   return MOERT_STATUS_OK;

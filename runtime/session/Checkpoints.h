@@ -46,6 +46,7 @@ public:
   void dropBehind(uint64_t position);
   /// Forgets all, and gives their memory back. False if the system does not take it.
   bool clear(Ledger &ledger);
+  uint64_t heldBytes() const { return memory.committedBytes; }
 
   uint64_t prompt, reply;
 

@@ -74,8 +74,8 @@ static moert_status commitKv(moert_session &session, uint64_t numTokens, moert_e
   if (session.kv.commit(session.model->ledger, bytes))
     return MOERT_STATUS_OK;
   char text[kSizeTextBytes];
-  return fail(error, MOERT_STATUS_NO_MEMORY, "no memory to grow the kv cache to %s for %llu tokens",
-              sizeText(bytes, text), print(session.ready + numTokens));
+  return fail(error, MOERT_STATUS_NO_MEMORY, "no memory to grow the kv cache to %s for %llu tokens%s",
+              sizeText(bytes, text), print(session.ready + numTokens), kWhenNoMemory);
 }
 
 /// Logits of hidden rows [0, n): of all of them if there is a callback, else of the last one.

@@ -51,7 +51,8 @@ uint64_t measureSession(const moert_model_descriptor &d, const Settings &setting
 
 static moert_status refuseMemory(const char *what, uint64_t bytes, moert_error *error) {
   char text[kSizeTextBytes];
-  return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the session's %s (%s)", what, sizeText(bytes, text));
+  return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the session's %s (%s)%s", what, sizeText(bytes, text),
+              kWhenNoMemory);
 }
 
 static moert_status fillSession(moert_session &session, moert_error *error) {
@@ -127,8 +128,9 @@ moert_status resetSession(moert_session &session, moert_error *error) {
     memset(session.state.data, 0, session.stateBytes);
   bool isTaken = session.checkpoints.clear(session.model->ledger);
   if (!session.kv.decommitAll(session.model->ledger) || !isTaken)
-    return fail(error, MOERT_STATUS_NO_MEMORY, "the system did not take back %llu bytes of kv cache",
-                static_cast<unsigned long long>(session.kv.committedBytes));
+    return fail(error, MOERT_STATUS_NO_MEMORY,
+                "the system did not take back %llu bytes of kv cache and checkpoints; reset again",
+                static_cast<unsigned long long>(session.kv.committedBytes + session.checkpoints.heldBytes()));
   return MOERT_STATUS_OK;
 }
 
