@@ -38,6 +38,8 @@ usage:
   moec targets [--json]                             lists the names for --target
   moec synth CONFIG --seed N -o DIR [flags]         writes a checkpoint of random weights
   moec estimate CONFIG --target T [flags] [--json]  sizes and speed of a model from its config alone
+  moec simulate-cache (--trace FILE | --zipf S) [flags] [--json] [--svg FILE]
+                                                    which experts a budget would find in memory
 
 flags of compile (precision takes --target, --quant, --group, --plan-precision, --quant-*, --pack-size and --quiet):
   --target T[,T]        what to compile for, see 'moec targets'; several share one pack where the layout is the same.
@@ -89,6 +91,19 @@ flags of estimate: --target, --quant, --group, --kv, --context, --chunk, --memor
   --clock F             clock of the cores as a share of their highest, 0.01 to 1
   --json                one JSON object
 
+flags of simulate-cache:
+  --trace FILE          what moe-run --trace wrote, or a uint8 array [tokens, layers, top-k] as .npy
+  --zipf S              draws tokens instead: popularities 1 / rank^S; also --layers N (48), --experts N (128),
+                        --top-k N (8), --tokens N (2048), --drift N (600: tokens until an expert's rank is drawn anew,
+                        0: never), --seed N (1)
+  --prompt N, --reply N, --chunk N
+                        .npy and --zipf: tokens come as prompts, in chunks, and replies; default: all as a reply
+  --experts N           .npy: experts of a layer; default: what the numbers need
+  --budgets LIST        experts in memory, in percent of all; default 15,25,50,75
+  --slots LIST          the same as numbers of page slots
+  --svg FILE            writes a plot
+  --json                one JSON object
+
   MODEL is a checkpoint folder or a gguf file.
   CONFIG is a config.json, a folder that holds one, a gguf file, or one of
   {CONFIGS}.
@@ -100,6 +115,7 @@ examples:
   moec compile examples/demo-moe --target arm64-dotprod,arm64-i8mm --quant int4 -o phone
   moec compile examples/demo-moe --target host --to plan -o demo && moe-opt demo.plan.mlir
   moec evaluate demo.so --text book.txt --reference demo-f32.so --json
+  moec simulate-cache --zipf 1.0 --budgets 5,10,20,40,60,80 --svg hits.svg
   moec estimate qwen3-30b-a3b --target arm64-i8mm --quant int4 --memory 8GB --dram 50GB --flash 2GB
 )";
 
@@ -410,8 +426,10 @@ namespace {
 int runWords(llvm::ArrayRef<llvm::StringRef> words, const char *program) {
   llvm::ArrayRef<llvm::StringRef> rest = words;
   if (words.empty())
-    return fail(kWrongUsage,
-                fault("a command is missing: compile, precision, report, evaluate, targets, synth or estimate"));
+    return fail(
+        kWrongUsage,
+        fault(
+            "a command is missing: compile, precision, report, evaluate, targets, synth, estimate or simulate-cache"));
   if (llvm::any_of(words, [](llvm::StringRef word) { return word == "--help" || word == "-h"; }) ||
       words[0] == "help") {
     auto [before, after] = llvm::StringRef(kHelp).split("{CONFIGS}");
@@ -435,11 +453,13 @@ int runWords(llvm::ArrayRef<llvm::StringRef> words, const char *program) {
     return runTargets(rest);
   if (words[0] == "synth")
     return runSynth(rest);
+  if (words[0] == "simulate-cache")
+    return runSimulateCache(rest);
   if (words[0] == "estimate")
     return runEstimate(rest);
   return fail(kWrongUsage, fault("unknown command '" + words[0] +
                                  "'; valid commands are compile, precision, report, evaluate, targets, "
-                                 "synth, estimate"));
+                                 "synth, estimate, simulate-cache"));
 }
 
 } // namespace

@@ -27,6 +27,7 @@ Flag routingFlag(std::optional<uint32_t> &zipfThousandths);
 std::vector<Flag> modelFlags(CompileOptions &options);
 
 int runSynth(llvm::ArrayRef<llvm::StringRef> words);
+int runSimulateCache(llvm::ArrayRef<llvm::StringRef> words);
 int runEstimate(llvm::ArrayRef<llvm::StringRef> words);
 
 } // namespace moec

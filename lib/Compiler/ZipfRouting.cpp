@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Routing by popularities that follow Zipf's law and drift. Integers but for the popularities, which are rounded to
+/// 2^-24 of the largest.
+#include "lib/Compiler/Routing.h"
+#include "lib/Compiler/RoutingCalls.h"
+
+#include "lib/Support/Fault.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+
+namespace moec {
+
+namespace {
+
+/// SplitMix64.
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed) {}
+  uint64_t next() {
+    uint64_t z = state += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+  }
+  uint64_t below(uint64_t bound) { return static_cast<uint64_t>(static_cast<unsigned __int128>(next()) * bound >> 64); }
+
+private:
+  uint64_t state;
+};
+
+class ZipfRouter {
+public:
+  explicit ZipfRouter(const ZipfOptions &options)
+      : random(options.seed), numExperts(options.experts), topK(options.topK),
+        expertOfRank(options.layers, std::vector<int32_t>(options.experts)) {
+    uint64_t sum = 0;
+    for (uint32_t rank = 0; rank < numExperts; ++rank) {
+      sum += std::max<uint64_t>(1, std::llround(std::ldexp(std::pow(rank + 1.0, -options.exponent), 24)));
+      sums.push_back(sum);
+    }
+    for (std::vector<int32_t> &order : expertOfRank) {
+      for (uint32_t e = 0; e < numExperts; ++e)
+        order[e] = static_cast<int32_t>(e);
+      for (uint32_t e = numExperts; e > 1; --e)
+        std::swap(order[e - 1], order[random.below(e)]);
+    }
+    // An exchange gives two experts new ranks.
+    if (options.drift)
+      exchanges = (uint64_t(numExperts) << 31) / options.drift;
+  }
+
+  void choose(uint32_t layer, int32_t *ids) {
+    std::vector<int32_t> &order = expertOfRank[layer];
+    uint64_t count = (exchanges >> 32) + ((random.next() >> 32) < (exchanges & UINT32_MAX));
+    for (; count; --count) {
+      uint64_t first = random.below(numExperts), second = random.below(numExperts);
+      std::swap(order[first], order[second]);
+    }
+    for (uint32_t k = 0; k < topK;) {
+      uint64_t drawn = random.below(sums.back());
+      int32_t expert = order[static_cast<size_t>(llvm::upper_bound(sums, drawn) - sums.begin())];
+      if (!llvm::is_contained(llvm::ArrayRef(ids, k), expert))
+        ids[k++] = expert;
+    }
+  }
+
+private:
+  Random random;
+  uint32_t numExperts, topK;
+  std::vector<std::vector<int32_t>> expertOfRank;
+  std::vector<uint64_t> sums;
+  uint64_t exchanges = 0; // of a token and layer, times 2^32
+};
+
+} // namespace
+
+llvm::Expected<Routing> drawRouting(const ZipfOptions &options, const Conversation &conversation) {
+  uint64_t perToken = uint64_t(options.layers) * options.topK;
+  if (options.tokens > kMaxRoutingIds / perToken)
+    return fault("--tokens " + llvm::Twine(options.tokens) + " with " + llvm::Twine(perToken) +
+                 " experts each are too many; at most " + llvm::Twine(kMaxRoutingIds / perToken) + " can be drawn");
+  Routing routing;
+  llvm::raw_string_ostream(routing.source)
+      << llvm::format("zipf %g, drift %llu, seed %llu", options.exponent,
+                      static_cast<unsigned long long>(options.drift), static_cast<unsigned long long>(options.seed));
+  routing.layers = options.layers;
+  routing.experts = options.experts;
+  routing.topK = options.topK;
+  routing.records = uint64_t(options.layers) * options.experts;
+  routing.tokens = options.tokens;
+  ZipfRouter router(options);
+  cutIntoCalls(routing, options.tokens, conversation,
+               [&](uint64_t, uint32_t layer, int32_t *ids) { router.choose(layer, ids); });
+  for (const RoutingRequest &request : routing.requests)
+    routing.decoded += request.layer == 0 && request.numTokens == 1;
+  return routing;
+}
+
+} // namespace moec
