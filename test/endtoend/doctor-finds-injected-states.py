@@ -54,12 +54,15 @@ def expect(machine, check_name, state, value, *flags, text="", prefix=PREFIX):
 
 def files(machine):
     """(file, content, check, state, value, flags, text)"""
-    planned = examine(machine)[0]["planned_bytes"]
+    report = examine(machine)[0]
+    planned, least = report["planned_bytes"], report["min_bytes"]
     tight = (planned + 2_000_000_000) // 1024
     fast = CPU.format(6) + "cpufreq/"
     return [
         ("proc/meminfo", meminfo(available_kib=tight - 1), "memory", "warning", (tight - 1) * 1024, (),
          "MiB available"),
+        ("proc/meminfo", meminfo(available_kib=least // 1024 + 1), "memory", "warning", (least // 1024 + 1) * 1024,
+         ("--memory", least), "MiB available"),
         ("proc/meminfo", meminfo(available_kib=TINY // 1024), "memory", "error", TINY // 1024 * 1024, (), "2.9 MiB"),
         ("proc/meminfo", meminfo(swap_free_kib=3_000_000), "swap", "warning", 1_000_000 * 1024, (), "976.6 of 3906.2"),
         ("moec/free_bytes", PACK_BYTES - 1, "flash_space", "warning", PACK_BYTES - 1, (), "MB free"),
@@ -71,7 +74,7 @@ def files(machine):
         (THERMAL + "thermal_zone0/temp", 80_001, "heat", "warning", 80.001, (), "at 85.0 C"),
         (THERMAL + "cooling_device1/cur_state", 3, "heat", "warning", 3, (), "thermal-cpufreq-0 at step 3 of 9"),
         (fast + "scaling_max_freq", 2_090_000, "frequency", "warning", 2_090_000, (),
-         "cpu6 is limited to 2.09 of 3.00"),
+         "cpu6 may run at 2.09 of 3.00"),
         (fast + "scaling_cur_freq", 1_500_000, "frequency", "warning", 1_500_000, (), "(50 %)"),
         ("proc/cpuinfo", "flags : fma f16c\nFeatures : asimddp", "cpu_features", "error", None, (), "lacks"),
         ("proc/self/auxv", auxv(16384), "page_size", "warning", 16384, (), "16384 bytes"),
@@ -99,6 +102,26 @@ def bounds(machine):
     check(code == 0 and not report["findings"], f"as many threads as fast cores: {report['findings']}")
 
 
+def groups(machine):
+    """Of control groups the one with the least memory counts, parents included; what can be dropped is not used."""
+    machine.write("proc/self/auxv", auxv(4096))
+    for group, folder, limit, used, droppable in (
+            ("0::/app/one", "sys/fs/cgroup/app/", "memory.max", "memory.current", "inactive_file 50"),
+            ("9:memory:/app/one", "sys/fs/cgroup/memory/app/", "memory.limit_in_bytes", "memory.usage_in_bytes",
+             "total_inactive_file 50")):
+        machine.write("proc/self/cgroup", f"8:cpu:/\n{group}\n")
+        machine.write(folder + "one/" + limit, "max" if limit == "memory.max" else 2**63 - 4096)
+        machine.write(folder + "one/" + used, 100)
+        machine.write(folder + limit, 1_000_000_000)
+        machine.write(folder + used, 150)
+        machine.write(folder + "memory.stat", f"anon 7\n{droppable}\n")
+        expect(machine, "memory", "warning", 1_000_000_000 - 100, text="the limit of the control group /app")
+        machine.write(folder + used, 999_999_000)
+        expect(machine, "memory", "error", 1050, text="/app")
+        machine.write(folder + limit, "max" if limit == "memory.max" else 2**63 - 4096)
+        check(examine(machine)[1] == 0, "no limit")
+
+
 with scratch() as folder:
     machine = Machine(os.path.join(folder, "root"))
     report, code = examine(machine, "--lock")
@@ -117,6 +140,8 @@ with scratch() as folder:
     machine.remove("proc/self/auxv")
     machine.write("proc/self/smaps", "00400000-00452000 r-xp\nSize: 328 kB\nKernelPageSize:       16 kB\n")
     expect(machine, "page_size", "warning", 16384)
+
+    groups(machine)
 
     # A machine without any file: everything that is not the model's is unknown.
     empty = os.path.join(folder, "empty")

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s
-"""Exit codes: 0 right, 1 the input is at fault, 2 wrong usage; the message names the flag and the valid values."""
-from moectest import DEMO, check, compiled, execute, moec, program, run
+"""Exit codes: 0 right, 1 the input or the machine is at fault, 2 wrong usage, 3 it will run badly; the message has the
+flag and its valid values."""
+import os
+
+from machine import THERMAL, Machine
+from moectest import DEMO, check, compiled, execute, moec, program, run, scratch
 
 for name in ("moec", "moe-run", "moe-pack", "moe-opt"):
     shown = execute([program(name), "--help"])
@@ -26,3 +30,12 @@ for result, texts in WRONG:
     for text in texts:
         check(text in result.err, f"the message lacks {text!r}: {result.command}\n{result.err}")
 check(moec("compile", "/nowhere/model", "--target", "host", "-o", "x", code=1).err, "no message for a missing model")
+
+with scratch() as folder:
+    doctor = ("--doctor", "--root", os.path.join(folder, "root"))
+    machine = Machine(doctor[2])
+    run(compiled("mixed"), *doctor, code=0)
+    run(compiled("mixed"), *doctor, "--memory", "1MB", code=1)
+    run(compiled("mixed"), *doctor, "--prompt", "a", code=2)
+    machine.write(THERMAL + "thermal_zone0/temp", 90_000)
+    run(compiled("mixed"), *doctor, code=3)

@@ -180,7 +180,7 @@ void checkFrequency(Patient &patient) {
   }
   patient.findings
       .add("frequency", least < kLeast ? State::Warning : State::Ok, "cpu%u %s %.2f of %.2f GHz (%.0f %%)", slowest,
-           isLimit ? "is limited to" : "runs under load at", static_cast<double>(lowest) / 1e6,
+           isLimit ? "may run at" : "runs under load at", static_cast<double>(lowest) / 1e6,
            static_cast<double>(highest) / 1e6, 100 * least)
       .need("70 %% of the highest clock on performance cores: %.2f GHz", kLeast * static_cast<double>(highest) / 1e6)
       .advise("switch battery saving off and let the device cool down; %s",

@@ -2,6 +2,7 @@
 /// \file
 /// Memory that is available, swapped, and may be locked.
 #include "tools/moe-run/doctor/Checks.h"
+#include "tools/moe-run/doctor/MemoryGroup.h"
 
 #include <stdio.h>
 
@@ -28,8 +29,16 @@ void checkMemory(Patient &patient) {
     return;
   }
   patient.machine.readMemory("MemTotal:", &total);
+  MemoryGroup group = readMemoryGroup(patient.machine);
+  bool isGroups = group.isLimited && group.availableBytes < available;
+  if (isGroups) {
+    available = group.availableBytes;
+    total = group.limitBytes;
+  }
   State state = available < plan.min_bytes ? State::Error : available < wanted ? State::Warning : State::Ok;
-  Finding &f = findings.add("memory", state, "%.1f MiB available of %.1f MiB", mebibytes(available), mebibytes(total));
+  Finding &f =
+      findings.add("memory", state, "%.1f MiB available of %.1f MiB%s%s", mebibytes(available), mebibytes(total),
+                   isGroups ? ", the limit of the control group " : "", isGroups ? group.name : "");
   f.need("%.1f MiB: %.1f MiB under this budget and 2 GB for everything else; minimum %.1f MiB, with every expert "
          "resident %.1f MiB",
          mebibytes(wanted), mebibytes(plan.planned_bytes), mebibytes(plan.min_bytes), mebibytes(plan.plan_bytes));
@@ -38,10 +47,9 @@ void checkMemory(Patient &patient) {
   if (state == State::Error)
     f.advise("close other apps, or lower --context; below the minimum this model does not run");
   else if (available >= kSpareBytes && available - kSpareBytes >= plan.min_bytes)
-    f.advise("close other apps, or run with --memory %llu, which fits: same text, lower speed",
-             print(available - kSpareBytes));
+    f.advise("close other apps, or run with --memory %llu: same text, lower speed", print(available - kSpareBytes));
   else if (plan.min_bytes < plan.planned_bytes)
-    f.advise("close other apps, or run with --memory %llu, the minimum: same text, lowest speed",
+    f.advise("close other apps, or run with --memory %llu (the minimum): same text, lower speed",
              print(plan.min_bytes));
   else
     f.advise("close other apps, or lower --context");
