@@ -62,15 +62,23 @@ void checkRandomReads(Patient &patient) {
     return;
   }
   uint64_t worst = record ? static_cast<uint64_t>(patient.model->num_layers) * patient.model->top_k * request : 0;
-  patient.findings
-      .add("flash_random", speed.rateMBps < kLeastMBps ? State::Warning : State::Ok,
-           "%.0f MB/s, %.2f ms for a request of %.2f MiB (%s, %.1f MiB)", speed.rateMBps, speed.requestMs,
-           mebibytes(request), sourceOf(patient, speed), mebibytes(speed.bytes))
-      .need("500 MB/s; a token that finds no expert in memory reads %.1f MiB: %.2f s (estimated)", mebibytes(worst),
-            static_cast<double>(worst) / (speed.rateMBps * 1e6))
-      .advise("put the pack on the internal storage%s", plan.num_slots < plan.num_experts
-                                                            ? ", or raise --memory so that more experts stay in memory"
-                                                            : ": the start waits for it")
+  Finding &f =
+      patient.findings.add("flash_random", speed.rateMBps < kLeastMBps ? State::Warning : State::Ok,
+                           "%.0f MB/s, %.2f ms for a request of %.2f MiB (%s, %.1f MiB)", speed.rateMBps,
+                           speed.requestMs, mebibytes(request), sourceOf(patient, speed), mebibytes(speed.bytes));
+  auto milliseconds = [&](uint64_t bytes) { return static_cast<double>(bytes) / (speed.rateMBps * 1e3); };
+  if (plan.hit_rate > 0)
+    f.need(
+        "500 MB/s; a token reads %.1f MiB with %.0f %% of its experts in memory, %.1f MiB with none: %.1f and %.1f ms "
+        "(estimated)",
+        mebibytes(plan.token_flash_bytes), 100 * plan.hit_rate, mebibytes(worst), milliseconds(plan.token_flash_bytes),
+        milliseconds(worst));
+  else
+    f.need("500 MB/s; a token that finds no expert in memory reads %.1f MiB: %.1f ms (estimated)", mebibytes(worst),
+           milliseconds(worst));
+  f.advise("put the pack on the internal storage%s", plan.num_slots < plan.num_experts
+                                                         ? ", or raise --memory so that more experts stay in memory"
+                                                         : ": the start waits for it")
       .measure(speed.rateMBps, kLeastMBps, "MB/s");
 }
 
