@@ -33,6 +33,7 @@ static uint64_t requestThatFits(const Patient &patient, uint64_t wanted) {
 
 static const char *sourceOf(const Patient &patient, const ReadSpeed &speed) {
   return patient.machine.isInjected() ? "injected"
+         : patient.isOnFuse           ? "measured, one reader, through FUSE and its cache: an upper bound"
          : speed.isDirect             ? "measured, one reader"
                                       : "measured, one reader, through the page cache: an upper bound";
 }

@@ -134,12 +134,13 @@ void checkFileSystem(Patient &patient) {
   bool hasStatus = !patient.machine.isInjected() && statfs(path, &status) == 0;
   bool isFuse = strncmp(mount.type, "fuse", 4) == 0 || (hasStatus && static_cast<uint64_t>(status.f_type) == kFuse);
   bool isShared = isSharedStorage(path);
+  patient.isOnFuse = isFuse || isShared;
   if (!mount.isKnown && !hasStatus && !isShared) {
     patient.findings.addUnknown("file_system", "the file system of the pack is not known");
     return;
   }
   const char *type = isFuse && !mount.type[0] ? "fuse" : mount.isKnown ? mount.type : "unknown";
-  Finding &f = patient.findings.add("file_system", isFuse || isShared ? State::Warning : State::Ok,
+  Finding &f = patient.findings.add("file_system", patient.isOnFuse ? State::Warning : State::Ok,
                                     "%s, mounted at %.400s%s", type, mount.isKnown ? mount.point : "an unknown place",
                                     isShared ? ", in Android's shared storage" : "");
   f.need("no FUSE: there each read goes through another process and its page cache");

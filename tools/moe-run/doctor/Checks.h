@@ -24,6 +24,7 @@ struct Patient {
   moert_error planError = {}; // BUDGET, or none
   Array<char> packPath;
   uint64_t packStart = 0, firstPartBytes = 0, packBytes = 0; // filled by checkPack; 0 = no pack
+  bool isOnFuse = false;                                     // filled by checkFileSystem
   uint64_t pagesSwapped = 0;                                 // when the checks began
   bool hasPagesSwapped = false;
 };
@@ -50,7 +51,7 @@ bool checkPack(Patient &patient);
 void checkFileSystem(Patient &patient);
 void checkSpace(Patient &patient);
 
-// CheckSpeed.cpp; both read the pack
+// CheckSpeed.cpp; both read the pack, and know its file system
 void checkSequentialReads(Patient &patient);
 void checkRandomReads(Patient &patient);
 

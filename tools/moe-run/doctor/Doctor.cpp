@@ -42,11 +42,12 @@ static void check(Patient &patient) {
   checkFeatures(patient);
   checkMemory(patient);
   addExpectation(patient);
-  if (checkPack(patient)) {
+  bool hasPack = checkPack(patient);
+  checkFileSystem(patient);
+  if (hasPack) {
     checkSequentialReads(patient);
     checkRandomReads(patient);
   }
-  checkFileSystem(patient);
   checkSpace(patient);
   checkSwap(patient);
   checkMemoryLock(patient);
