@@ -74,7 +74,11 @@ void FaultLayer::reset() {
 
 //===--- hooks ----------------------------------------------------------------------------------------------------===//
 
-moert::Hooks FaultLayer::hooks() { return {read, this, ledgerRequest, true, allows, closed}; }
+moert::Hooks FaultLayer::hooks() {
+  moert::Hooks result = {read, this, ledgerRequest, true, allows, closed};
+  result.pieceBytes = pieceBytes;
+  return result;
+}
 
 moert_status FaultLayer::open(const moert_open_options &options, moert_model **model, moert_error *error) {
   return moert::openModel(moert_model_v1, &options, hooks(), model, error);

@@ -56,6 +56,8 @@ public:
   moert::Hooks hooks();
   moert_status open(const moert_open_options &options, moert_model **model, moert_error *error);
 
+  /// Experts are read in pieces of this size; 0 = as in production.
+  uint64_t pieceBytes = 0;
   std::atomic<uint64_t> numReads{0}, numInjected{0};
   std::atomic<uint64_t> numAsked[kNumRequests] = {};
   /// Address ranges that are reserved now, and what the ledger held when the last model was closed.

@@ -62,7 +62,7 @@ TEST(FaultRead, EachReadSuffersEachFault) {
     for (uint32_t f = 1; f < static_cast<uint32_t>(ReadFault::kCount); ++f)
       for (uint64_t at = 1; at <= total; ++at)
         for (uint64_t count : {uint64_t{1}, f % 2 ? uint64_t{3} : uint64_t{2}, kAlways})
-          if (wantsAll() || (at * 7 + f * 3 + s + count % 5) % 37 == 0) {
+          if (wantsAll() || (at * 7 + f * 3 + s + count % 5) % 61 == 0) {
             auto fault = static_cast<ReadFault>(f);
             if (count == kAlways && (fault == ReadFault::OneByte || fault == ReadFault::Slow))
               continue; // nothing but time

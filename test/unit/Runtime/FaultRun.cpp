@@ -17,7 +17,8 @@ using namespace fake;
 std::string Setting::text() const {
   return std::to_string(slots) + " slots, " + std::to_string(lanes) + " lanes, " + std::to_string(threads) +
          " threads" + (inParts ? ", parts" : "") + (isBuffered ? ", buffered" : "") + (hasState ? ", state" : "") +
-         (prefetches ? ", prefetches" : "") + (locks ? ", locks" : "") + ", prediction " + std::to_string(prediction);
+         (prefetches ? ", prefetches" : "") + (locks ? ", locks" : "") + ", prediction " + std::to_string(prediction) +
+         ", pieces of " + std::to_string(pieceBytes);
 }
 
 moert_open_options Setting::options(const std::string &path) const {
@@ -37,9 +38,16 @@ const std::vector<Setting> &fake::settings() {
   constexpr uint64_t kAll = kLayers * kExperts;
   static const std::vector<Setting> kSettings = {
       {.slots = kTopK + 1, .lanes = 2, .threads = 2},
-      {.slots = kTopK + 1, .lanes = 1, .threads = 1, .isBuffered = true, .hasState = false},
+      {.slots = kTopK + 1, .lanes = 1, .threads = 1, .isBuffered = true, .hasState = false, .pieceBytes = 8192},
       {.slots = kAll, .lanes = 2, .threads = 1, .inParts = true, .prefetches = true, .prediction = 2},
-      {.slots = 9, .lanes = 3, .threads = 3, .isBuffered = true, .prefetches = true, .locks = true, .prediction = 2},
+      {.slots = 9,
+       .lanes = 3,
+       .threads = 3,
+       .isBuffered = true,
+       .prefetches = true,
+       .locks = true,
+       .prediction = 2,
+       .pieceBytes = 4096},
       {.slots = kTopK + 1, .lanes = 1, .threads = 2, .inParts = true, .hasState = false, .prefetches = true},
       {.slots = kTopK, .lanes = 4, .threads = 1, .locks = true, .prediction = 1}};
   return kSettings;
@@ -154,6 +162,7 @@ void FaultRun::run() {
   static const Footprint before = Footprint::now();
   for (int part = 0; !readsFromDisk && std::filesystem::exists(part ? path + "." + std::to_string(part) : path); ++part)
     layer.keepInMemory(part ? path + "." + std::to_string(part) : path);
+  layer.pieceBytes = setting.pieceBytes;
   setLayerHook(setting.prefetches ? hintExperts : nullptr);
   moert_open_options options = setting.options(path);
   moert_plan_info info = {};

@@ -17,6 +17,7 @@ struct Setting {
   uint32_t lanes = 2, threads = 2;
   bool inParts = false, isBuffered = false, hasState = true, prefetches = false, locks = false;
   uint32_t prediction = 0;
+  uint64_t pieceBytes = 0; /// of reads of experts; 0 = as in production
 
   std::string text() const;
   moert_open_options options(const std::string &path) const;

@@ -30,12 +30,14 @@ Setting settingOf(std::mt19937_64 &random) {
   setting.hasState = random() % 3 != 0;
   setting.locks = random() % 4 == 0;
   setting.prediction = static_cast<uint32_t>(random() % 3);
+  setting.pieceBytes = random() % 3 * 4096;
   return setting;
 }
 
 /// Opens, with faults in some of the reads; what fails is tried again without.
 void open(WalkWorld &world, const Setting &setting, std::mt19937_64 &random) {
   FaultLayer &layer = world.layer;
+  layer.pieceBytes = setting.pieceBytes;
   std::string path = packFor(setting);
   moert_open_options options = setting.options(path);
   options.eviction = static_cast<uint32_t>(random() % 4);
