@@ -3,6 +3,12 @@
 /// The only place that includes xxhash.h.
 #include "runtime/base/Hash.h"
 
+// Every byte of an expert goes through here: the loops are worth the vectors that -O3 makes of them (clang does so at
+// -O2; measured on x86-64, GCC 12, a record of 2.5 MiB: 12.5 GB/s without, 21.4 with).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3")
+#endif
+
 #define XXH_INLINE_ALL
 #define XXH_VECTOR 0 /* XXH_SCALAR: no SIMD intrinsics in the runtime */
 #include <xxhash.h>
