@@ -17,17 +17,21 @@ import numpy
 
 CHUNK_BLOCKS = 1 << 18
 # Offsets of the f16 scales in a block, and the value of one unit: codes of 4 bits spread by about 4.6, of 8 bits by 74.
-# Q4_K multiplies by scales of 6 bits, here all of one random byte.
+# Q4_K multiplies by random scales and minima of 6 bits: a minimum of 7.5 units, the mean of a code, keeps weights without
+# a common part, which would route every token to the same experts.
 SCALES = {"Q4_0": ((0, 0.0045),), "Q4_1": ((0, 0.0045), (2, -0.034)), "IQ4_NL": ((0, 0.0003),),
-          "Q4_K": ((0, 0.0002), (2, 0.0001)), "Q8_0": ((0, 0.0003),)}
+          "Q4_K": ((0, 0.00007), (2, 0.0005)), "Q8_0": ((0, 0.0003),)}
+# Some tensors are as much larger or smaller: what attention adds to a token's own embedding is common to all tokens and
+# would route them all alike.
+FACTORS = {"token_embd": 100, "attn_output": 0.05}
 
 
-def random_blocks(kind, count):
+def random_blocks(kind, count, factor=1):
     """`count` random blocks as bytes. Beyond a chunk they repeat: memory does not care, and numpy is slow."""
     _, size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[kind]]
     blocks = numpy.random.default_rng(1).integers(0, 256, (min(count, CHUNK_BLOCKS), size), dtype=numpy.uint8)
     for offset, unit in SCALES[kind]:
-        blocks[:, offset:offset + 2] = numpy.frombuffer(numpy.float16(unit).tobytes(), dtype=numpy.uint8)
+        blocks[:, offset:offset + 2] = numpy.frombuffer(numpy.float16(unit * factor).tobytes(), dtype=numpy.uint8)
     return blocks
 
 
@@ -69,14 +73,16 @@ def add_metadata(writer, config):
     writer.add_tokenizer_model("none")
 
 
-def write_repeated(writer, file, blocks, numBytes):
-    """Writes `numBytes` of repeated blocks, then zeros up to the alignment of tensors."""
-    left = numBytes
+def write_repeated(writer, file, blocks, first, num_bytes):
+    """Writes `num_bytes` of repeated blocks from the `first` on, then zeros up to the alignment of tensors."""
+    left, flat = num_bytes, blocks.reshape(-1)
+    start = first * blocks.shape[1]
     while left:
-        part = blocks.reshape(-1)[:left]
-        file.write(part.tobytes() if part.size != blocks.size else blocks.data)
+        part = flat[start:start + left]
+        file.write(part.data)
         left -= part.size
-    writer.write_padding(file, numBytes)
+        start = 0
+    writer.write_padding(file, num_bytes)
 
 
 def write_model(config, kind, path):
@@ -97,13 +103,15 @@ def write_model(config, kind, path):
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_ti_data_to_file()
-    blocks = random_blocks(kind, CHUNK_BLOCKS)
+    blocks = {factor: random_blocks(kind, CHUNK_BLOCKS, factor) for factor in (1, *FACTORS.values())}
     file = writer.fout[0]
     writer.write_padding(file, file.tell())
     for name, shape, is_quantized in tensors:
         count = int(numpy.prod(shape))
         if is_quantized:
-            write_repeated(writer, file, blocks, count // block * size)
+            # From another block in each tensor: equal gates and ups would route every token alike.
+            part = blocks[FACTORS.get(name.split(".")[-2], 1)]
+            write_repeated(writer, file, part, int(random.integers(len(part))), count // block * size)
             continue
         is_router = len(shape) == 2
         values = random.normal(0, 0.02, shape) if is_router else numpy.ones(shape)
