@@ -42,18 +42,23 @@ def replaced_file(path):
         raise
 
 
+class Ended(SystemExit):
+    """A worker ended before it answered."""
+
+
 class Worker:
     """A process that first prints one JSON object, `head`, and then one for each line that it gets."""
 
-    def __init__(self, command, num_heads=1):
+    def __init__(self, command, num_heads=1, before_exec=None):
         self.command = list(map(str, command))
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        preexec_fn=before_exec)
         self.heads = [self.read() for _ in range(num_heads)]
 
     def read(self):
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(f"error: ended with code {self.process.wait()}: {' '.join(self.command)}")
+            raise Ended(f"error: ended with code {self.process.wait()}: {' '.join(self.command)}")
         return json.loads(line)
 
     def ask(self, request):
@@ -84,6 +89,9 @@ class Engine(Worker):
 
     def measure(self, what, depth, tokens, threads):
         return self.ask(json.dumps({"do": what, "depth": depth, "tokens": tokens, "threads": threads}))
+
+    def request(self, what, **values):
+        return self.ask(json.dumps({"do": what, **values}))
 
     def memory(self):
         return self.ask(json.dumps({"do": "memory"}))

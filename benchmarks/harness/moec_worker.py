@@ -63,16 +63,20 @@ class Model:
         self.api, self.error = api.contents, Error()
         self.threads, self.chunk = arguments.threads, arguments.chunk
         pack = os.path.splitext(arguments.so)[0] + ".moepack"
-        options = OpenOptions(ctypes.sizeof(OpenOptions), arguments.threads, pack.encode(), -1, 0)
         self.model, self.session, info = ctypes.c_void_p(), ctypes.c_void_p(), ModelInfo()
+        options = self.open_options(pack)
         self.before_bytes = protocol.resident_bytes()
         self.call("open", ctypes.byref(options), ctypes.byref(self.model))
         self.call("model_info", self.model, ctypes.byref(info))
         self.call("session_create", self.model, ctypes.byref(self.session))
         self.name, self.target = info.name.decode(), info.target.decode()
+        self.vocab_size = info.vocab_size
         self.ids = protocol.token_ids(info.vocab_size, info.context)
         self.decode = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p)(self.api.decode)
         self.length = 0
+
+    def open_options(self, pack):
+        return OpenOptions(ctypes.sizeof(OpenOptions), self.threads, pack.encode(), -1, 0)
 
     def call(self, name, *arguments):
         function = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * (len(arguments) + 1))(getattr(self.api, name))

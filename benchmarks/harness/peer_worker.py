@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs llama.cpp for the harness: one model, one request a line on stdin, one JSON object a line on stdout.
 
-usage: peer_worker.py MODEL.gguf [--flash-attention 0|1] [--context N]
+usage: peer_worker.py MODEL.gguf [--flash-attention 0|1] [--context N] [--mapped 0|1]
 
 Requests: protocol.py; `threads` may change from one to the next. The options are those with which the library is
-fastest on a CPU: weights in its repacked buffer types, everything resident, n_batch = n_ubatch = 512.
+fastest on a CPU: weights in its repacked buffer types, everything resident, n_batch = n_ubatch = 512. With --mapped 1 the
+system keeps of the file what there is memory for.
 Needs the Python package llama_cpp.
 """
 import argparse
@@ -28,6 +29,8 @@ class Peer:
         self.before_bytes = protocol.resident_bytes()
         options = llama_cpp.llama_model_default_params()
         options.n_gpu_layers = 0
+        if arguments.mapped:  # repacking would copy every weight
+            options.load_mode, options.use_extra_bufts = llama_cpp.LLAMA_LOAD_MODE_MMAP, False
         self.model = llama_cpp.llama_model_load_from_file(arguments.model.encode(), options)
         if not self.model:
             sys.exit(f"llama.cpp does not load {arguments.model}")
@@ -87,6 +90,7 @@ def main():
     parser.add_argument("model")
     parser.add_argument("--flash-attention", type=int, choices=(0, 1), default=1)
     parser.add_argument("--context", type=int, default=4096)
+    parser.add_argument("--mapped", type=int, choices=(0, 1), default=0, help="1: the file mapped, not repacked")
     protocol.serve(Peer(parser.parse_args()))
 
 

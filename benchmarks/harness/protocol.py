@@ -66,7 +66,7 @@ def answer(engine, request):
     return {"seconds": seconds, "joins": None if joins is None else engine.joins() - joins}
 
 
-def serve(engine):
+def serve(engine, reply=answer):
     print(json.dumps(engine.describe()), flush=True)
     for line in sys.stdin:
-        print(json.dumps(answer(engine, json.loads(line))), flush=True)
+        print(json.dumps(reply(engine, json.loads(line))), flush=True)
