@@ -51,7 +51,8 @@ def parse(arguments):
     add("--same-depth", type=engines.count, default=8, help="of same: tokens of its prompt (8)")
     add("--same-tokens", type=engines.count, default=8, help="of same: tokens behind it (8)")
     add("--eviction", type=int, default=0, choices=range(4), help="moert_eviction (0: default)")
-    add("--prediction", default="automatic", choices=sorted(paging.PREDICTION), help="of all bars but bound (automatic)")
+    add("--prediction", default="automatic", choices=sorted(paging.PREDICTION),
+        help="of all bars but bound (automatic)")
     add("--loop-reads", type=engines.count, default=128, help="reads of a pass of the read loop (128)")
     add("--cache-allowed", type=int, default=1 << 20, help="bytes that may stay cached after evicting (1048576)")
     add("--tiny", action="store_true", help="tries the harness: no figure is held against a bar")

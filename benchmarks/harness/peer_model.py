@@ -17,8 +17,8 @@ import numpy
 
 CHUNK_BLOCKS = 1 << 18
 # Offsets of the f16 scales in a block, and the value of one unit: codes of 4 bits spread by about 4.6, of 8 bits by 74.
-# Q4_K multiplies by random scales and minima of 6 bits: a minimum of 7.5 units, the mean of a code, keeps weights without
-# a common part, which would route every token to the same experts.
+# Q4_K multiplies by random scales and minima of 6 bits: a minimum of 7.5 units, the mean of a code, keeps weights
+# without a common part, which would route every token to the same experts.
 SCALES = {"Q4_0": ((0, 0.0045),), "Q4_1": ((0, 0.0045), (2, -0.034)), "IQ4_NL": ((0, 0.0003),),
           "Q4_K": ((0, 0.00007), (2, 0.0005)), "Q8_0": ((0, 0.0003),)}
 # Some tensors are as much larger or smaller: what attention adds to a token's own embedding is common to all tokens and

@@ -5,8 +5,8 @@
 usage: peer_worker.py MODEL.gguf [--flash-attention 0|1] [--context N] [--mapped 0|1]
 
 Requests: protocol.py; `threads` may change from one to the next. The options are those with which the library is
-fastest on a CPU: weights in its repacked buffer types, everything resident, n_batch = n_ubatch = 512. With --mapped 1 the
-system keeps of the file what there is memory for.
+fastest on a CPU: weights in its repacked buffer types, everything resident, n_batch = n_ubatch = 512. With --mapped 1
+the system keeps of the file what there is memory for.
 Needs the Python package llama_cpp.
 """
 import argparse

@@ -30,6 +30,16 @@ with scratch() as parent:
     refuse(parent, 1, f"error: {nowhere}/kernel-bandwidth: No such file", "measure-kernels.py", "--programs", nowhere)
     refuse(parent, 1, "is not a folder", "layer-steps.py", "--models", below, "--json", os.path.join(nowhere, "rows"))
     refuse(parent, 1, "cannot open shared object file", "harness/moec_worker.py", nowhere)
+    refuse(parent, 1, "cannot open shared object file", "harness/paged_worker.py", nowhere)
+    PAGING = "measure-paging.py"
+    refuse(parent, 2, "invalid choice: 'speed'", PAGING, "speed", "--model", nowhere)
+    refuse(parent, 2, "peer-mmap needs --peer-python", PAGING, "peer-mmap", "--model", nowhere)
+    refuse(parent, 2, "peer-stream needs --peer-model", PAGING, "peer-stream", "--model", nowhere, "--stream-peer", "x")
+    for value in ("0", "101", "half", ""):
+        refuse(parent, 2, f"expects percents from 1 to 100 or 'min', but got '{value}'", PAGING, "bound", "--model",
+               nowhere, "--budgets", f"50,{value}")
+    refuse(parent, 1, f"error: {nowhere}.report.json: No such file", PAGING, "bound", "--model", nowhere)
+    refuse(parent, 1, "is not a folder", PAGING, "bound", "--model", nowhere, "--json", os.path.join(nowhere, "rows"))
 
 with scratch() as folder:
     models = os.path.join(folder, "models")
