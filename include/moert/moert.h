@@ -81,8 +81,9 @@ typedef struct moert_routing {
   uint32_t top_k;
   uint32_t num_distinct; /* experts */
   uint32_t num_missed;   /* of those, not in memory when the router had spoken */
-  uint32_t reserved;
-  uint64_t bytes_read; /* of the missed ones */
+  uint16_t num_guessed;       /* experts guessed for this layer before its router had spoken; 0 = no guess */
+  uint16_t num_guessed_right; /* of those, among the ids */
+  uint64_t bytes_read;        /* of the missed ones */
   uint64_t begin_ns;   /* the router had spoken; monotonic clock */
   uint64_t end_ns;     /* all experts were computed */
 } moert_routing;

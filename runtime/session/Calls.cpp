@@ -79,9 +79,9 @@ static int32_t readRows(moert_context *context, int32_t tableIndex, uint8_t *des
 
 static int32_t beginExperts(moert_context *context, int32_t layer, const int32_t *ids, int32_t topK) {
   moert_session &session = sessionOf(context);
-  Prediction::Outcome outcome = session.prediction.settle(layer, ids, context->n == 1 ? topK : 0);
-  session.model->counters.predicted.fetchAdd(outcome.predicted);
-  session.model->counters.predictedRight.fetchAdd(outcome.right);
+  session.outcome = session.prediction.settle(layer, ids, context->n == 1 ? topK : 0);
+  session.model->counters.predicted.fetchAdd(session.outcome.predicted);
+  session.model->counters.predictedRight.fetchAdd(session.outcome.right);
   return -session.waves.begin(session.model->pager, *session.model->descriptor, layer, ids, context->n, topK,
                               context->experts_used, &session.error);
 }
@@ -92,6 +92,8 @@ void reportRouting(moert_session &session) {
   if (!settings.onRouting || !session.waves.takeRouting(routing))
     return;
   routing.position = static_cast<uint64_t>(session.context.position);
+  routing.num_guessed = static_cast<uint16_t>(session.outcome.predicted);
+  routing.num_guessed_right = static_cast<uint16_t>(session.outcome.right);
   settings.onRouting(settings.routingUser, &routing);
 }
 

@@ -95,6 +95,7 @@ struct moert_session {
   uint8_t *row; /// one row of a streamed table with its checksum
   moert::ExpertWaves waves;
   moert::Prediction prediction;
+  moert::Prediction::Outcome outcome; /// of the guess for the layer that was routed last
   moert_error error; /// of the running entry function
   moert::Atomic<uint32_t> busy, cancelled;
   bool hasLogits;

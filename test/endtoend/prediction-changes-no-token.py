@@ -30,6 +30,8 @@ with scratch() as folder:
             check(same_files(first, path), f"--predict {places}, --prediction {option}, budget {budget}: logits differ")
             guessed, right = found["predicted"], found["predicted_right"]
             print(places, option, budget, guessed, right)
+            sums = [sum(column) for column in zip(*found["predicted_by_layer"])] or [0, 0]
+            check(sums == [guessed, right], f"{places}: {found['predicted_by_layer']} of {guessed}, {right}")
             if option == "off" or layers == 0 or (option == "auto" and not budget):
                 check(guessed == 0, f"--predict {places}, --prediction {option}, {budget}: {guessed} guessed")
             if option == "always":

@@ -174,18 +174,20 @@ bool OpenModel::openLoaded(const Options &options, moert_error &error, int &exit
   moert_open_options open = openOptions(options, packPath.data());
   if (options.tracePath && !trace.open(options.tracePath, open))
     return false;
+  if (options.json)
+    guesses.watch(open);
   if (api->open(&open, &model, &error) != MOERT_STATUS_OK) {
     exitCode = printRefusal(*api, error);
     return false;
   }
   moert_model_info info = {};
   moert_plan_info plan = {};
-  if (!trace.isOpen())
+  if (!trace.isOpen() && !options.json)
     return true;
   if (api->model_info(model, &info, &error) != MOERT_STATUS_OK ||
       api->model_plan(model, &plan, &error) != MOERT_STATUS_OK)
     return printError("%s", error.message);
-  return trace.begin(info, plan);
+  return (!options.json || guesses.begin(info.num_layers)) && (!trace.isOpen() || trace.begin(info, plan));
 }
 
 bool OpenModel::finishTrace() {

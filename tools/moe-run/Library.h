@@ -6,6 +6,7 @@
 
 #include "moert/Generated.h"
 #include "moert/moert.h"
+#include "tools/moe-run/GuessTable.h"
 #include "tools/moe-run/Message.h"
 #include "tools/moe-run/Options.h"
 #include "tools/moe-run/TraceFile.h"
@@ -37,6 +38,8 @@ struct OpenModel {
   const moert_api *api = nullptr;
   moert_model *model = nullptr;
   moert_session *session = nullptr;
+  /// With --json: by layer.
+  GuessTable guesses;
 
 private:
   TraceFile trace;

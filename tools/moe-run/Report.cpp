@@ -24,6 +24,18 @@ void printCount(const char *key, uint64_t value, const char *behind = ", ") {
   printf("\"%s\": %llu%s", key, static_cast<unsigned long long>(value), behind);
 }
 
+/// [guessed, right] of each layer; nothing where none was guessed.
+void printGuesses(const Array<GuessTable::Layer> &guesses) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < guesses.size(); ++i)
+    sum += guesses.data()[i].guessed;
+  fputs("\"predicted_by_layer\": [", stdout);
+  for (size_t i = 0; sum && i < guesses.size(); ++i)
+    printf("%s[%llu, %llu]", i == 0 ? "" : ", ", static_cast<unsigned long long>(guesses.data()[i].guessed),
+           static_cast<unsigned long long>(guesses.data()[i].right));
+  fputs("], ", stdout);
+}
+
 double mebibytes(uint64_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024.0); }
 
 } // namespace
@@ -60,7 +72,7 @@ const char *finishName(moert_finish_reason reason) {
   return "error";
 }
 
-bool printJson(const RunResult &result) {
+bool printJson(const RunResult &result, const Array<GuessTable::Layer> &guesses) {
   const moert_statistics &s = result.statistics;
   putchar('{');
   printIds("prompt_ids", result.promptIds);
@@ -87,6 +99,7 @@ bool printJson(const RunResult &result) {
   printCount("expert_bytes_read", s.expert_bytes_read);
   printCount("predicted", s.predicted);
   printCount("predicted_right", s.predicted_right);
+  printGuesses(guesses);
   printf("\"stall_ms\": %.3f, ", static_cast<double>(s.stall_ns) / 1e6);
   printCount("joins", s.joins);
   printCount("ledger_peak_bytes", s.ledger_peak_bytes);

@@ -5,6 +5,7 @@
 #define TOOLS_MOE_RUN_REPORT_H
 
 #include "moert/moert.h"
+#include "tools/moe-run/GuessTable.h"
 #include "tools/moe-run/Message.h"
 #include "tools/moe-run/Slow.h"
 
@@ -23,7 +24,7 @@ struct RunResult {
 };
 
 /// False if stdout refuses.
-bool printJson(const RunResult &result);
+bool printJson(const RunResult &result, const Array<GuessTable::Layer> &guesses);
 /// On stderr, if the system refused to lock memory.
 void warnUnlocked(const moert_statistics &statistics);
 void printCounters(const RunResult &result);

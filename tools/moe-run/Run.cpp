@@ -268,7 +268,7 @@ bool Runner::report() {
   if (api->statistics(model, &result.statistics, &error) != MOERT_STATUS_OK)
     return fail(error);
   result.slow = slowCauses(result.statistics, options.root);
-  if (options.json && !printJson(result))
+  if (options.json && !printJson(result, guesses.layers()))
     return printError("cannot write to stdout: %s", strerror(errno));
   if (!options.json && isatty(STDOUT_FILENO))
     putchar('\n');
