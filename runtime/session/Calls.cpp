@@ -116,16 +116,31 @@ static int32_t poll(moert_context *context, int32_t layer) {
   return -fail(&session.error, MOERT_STATUS_CANCELLED, "cancelled before layer %d", layer);
 }
 
-/// With every expert in memory there is nothing to read ahead; guesses then only tell how good they are.
-static int32_t wantsPrediction(moert_context *context, int32_t) {
-  const moert_model &model = *sessionOf(context).model;
-  bool isPaged = model.plan.info.num_slots < model.plan.info.num_experts;
-  return context->n == 1 && (model.settings.prediction == MOERT_PREDICTION_ALWAYS ||
-                             (model.settings.prediction == MOERT_PREDICTION_AUTO && isPaged));
+static int32_t wantsPrediction(moert_context *context, int32_t layer) {
+  moert_session &session = sessionOf(context);
+  moert_model &model = *session.model;
+  if (context->n != 1 || model.settings.prediction == MOERT_PREDICTION_OFF)
+    return 0;
+  // With every expert in memory guesses only tell how good they are.
+  if (model.settings.prediction == MOERT_PREDICTION_ALWAYS)
+    return 1;
+  switch (session.prediction.ask(layer, !session.waves.isDone(), session.waves.hasMisses())) {
+  case Prediction::Answer::No:
+    return 0;
+  case Prediction::Answer::Yes:
+    return 1;
+  case Prediction::Answer::Pager:
+    break;
+  }
+  return session.prediction.answer(layer, model.pager.wantsPrediction(layer));
 }
 
 static int32_t prefetch(moert_context *context, int32_t layer, const int32_t *ids, int32_t count) {
-  sessionOf(context).prediction.keep(layer, ids, count);
+  moert_session &session = sessionOf(context);
+  Pager &pager = session.model->pager;
+  uint32_t numKept = session.prediction.keep(layer, ids, count);
+  if (numKept)
+    pager.predict(layer, session.prediction.expertsOf(layer), numKept);
   return 0;
 }
 

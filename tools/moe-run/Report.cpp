@@ -100,6 +100,11 @@ bool printJson(const RunResult &result, const Array<GuessTable::Layer> &guesses)
   printCount("predicted", s.predicted);
   printCount("predicted_right", s.predicted_right);
   printGuesses(guesses);
+  printCount("prefetch_issued", s.prefetch_issued);
+  printCount("prefetch_useful", s.prefetch_useful);
+  printCount("prefetch_late", s.prefetch_late);
+  printCount("prefetch_cancelled", s.prefetch_cancelled);
+  printCount("prefetch_bytes_read", s.prefetch_bytes_read);
   printf("\"stall_ms\": %.3f, ", static_cast<double>(s.stall_ns) / 1e6);
   printCount("joins", s.joins);
   printCount("ledger_peak_bytes", s.ledger_peak_bytes);
@@ -148,8 +153,11 @@ void printCounters(const RunResult &result) {
             uses == 0 ? 100.0 : 100.0 * static_cast<double>(s.expert_hits) / static_cast<double>(uses),
             mebibytes(s.expert_bytes_read), static_cast<double>(s.stall_ns) / 1e6);
   if (s.predicted)
-    fprintf(stderr, "guessed %llu experts, %.1f %% right; ", static_cast<unsigned long long>(s.predicted),
-            100.0 * static_cast<double>(s.predicted_right) / static_cast<double>(s.predicted));
+    fprintf(stderr, "guessed %llu experts, %.1f %% right, read %llu ahead, %llu of use; ",
+            static_cast<unsigned long long>(s.predicted),
+            100.0 * static_cast<double>(s.predicted_right) / static_cast<double>(s.predicted),
+            static_cast<unsigned long long>(s.prefetch_issued),
+            static_cast<unsigned long long>(s.prefetch_useful + s.prefetch_late));
   fprintf(stderr, "memory: budget %.1f MiB, plan %.1f MiB, accounted %.1f MiB, process grew by %.1f MiB\n",
           mebibytes(result.plan.budget_bytes), mebibytes(result.plan.planned_bytes), mebibytes(s.ledger_peak_bytes),
           mebibytes(result.peakBytes > result.baselineBytes ? result.peakBytes - result.baselineBytes : 0));
