@@ -116,6 +116,10 @@ static int32_t poll(moert_context *context, int32_t layer) {
   return -fail(&session.error, MOERT_STATUS_CANCELLED, "cancelled before layer %d", layer);
 }
 
+static GuessPlace placeOf(const moert_session &session) {
+  return session.waves.isDone() ? GuessPlace::Late : GuessPlace::Early;
+}
+
 static int32_t wantsPrediction(moert_context *context, int32_t layer) {
   moert_session &session = sessionOf(context);
   moert_model &model = *session.model;
@@ -124,23 +128,17 @@ static int32_t wantsPrediction(moert_context *context, int32_t layer) {
   // With every expert in memory guesses only tell how good they are.
   if (model.settings.prediction == MOERT_PREDICTION_ALWAYS)
     return 1;
-  switch (session.prediction.ask(layer, !session.waves.isDone(), session.waves.hasMisses())) {
-  case Prediction::Answer::No:
-    return 0;
-  case Prediction::Answer::Yes:
-    return 1;
-  case Prediction::Answer::Pager:
-    break;
-  }
-  return session.prediction.answer(layer, model.pager.wantsPrediction(layer));
+  Prediction::Answer answer = session.prediction.ask(layer, placeOf(session));
+  if (answer == Prediction::Answer::Pager)
+    return session.prediction.answer(layer, model.pager.wantsPrediction(layer));
+  return answer == Prediction::Answer::Yes;
 }
 
 static int32_t prefetch(moert_context *context, int32_t layer, const int32_t *ids, int32_t count) {
   moert_session &session = sessionOf(context);
-  Pager &pager = session.model->pager;
-  uint32_t numKept = session.prediction.keep(layer, ids, count);
-  if (numKept)
-    pager.predict(layer, session.prediction.expertsOf(layer), numKept);
+  const int32_t *experts = nullptr;
+  if (uint32_t numKept = session.prediction.keep(layer, placeOf(session), ids, count, experts))
+    session.model->pager.predict(layer, experts, numKept);
   return 0;
 }
 

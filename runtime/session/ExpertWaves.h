@@ -28,8 +28,6 @@ public:
   moert_status next(Pager &pager, moert_wave &wave, moert_error *error, bool mayComeBack = false);
   /// Whether every expert of the request was computed.
   bool isDone() const { return numDone == request.numRouted; }
-  /// Whether some had to be loaded.
-  bool hasMisses() const { return request.numMissing != 0; }
   /// Once after each request: what was asked for, with `end_ns` 0 if not all was computed. The ids are valid until the
   /// next request. False if there is nothing to tell.
   bool takeRouting(moert_routing &taken);

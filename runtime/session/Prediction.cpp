@@ -3,27 +3,42 @@
 /// Guesses of experts, and how they fared.
 #include "runtime/session/Prediction.h"
 
-#include <string.h>
-
 namespace moert {
+
+static constexpr uint32_t kNumPlaces = 2;
+/// Guessed experts that count before two places are compared, and after which the older ones count half.
+static constexpr uint32_t kSample = 64, kFading = 1024;
+/// Of late guesses that are left out, one in so many is made to see whether that is still right.
+static constexpr uint32_t kProbe = 16;
 
 void Prediction::place(Carver &carver, const moert_model_descriptor &d) {
   numLayers = d.plan.num_expert_records ? d.num_layers : 0;
   numExperts = d.num_experts;
   topK = d.top_k;
-  experts = carver.take<int32_t>(static_cast<uint64_t>(numLayers) * topK);
-  counts = carver.take<int32_t>(numLayers);
+  guesses = carver.take<Guess>(static_cast<uint64_t>(numLayers) * kNumPlaces);
+  auto *experts = carver.take<int32_t>(static_cast<uint64_t>(numLayers) * kNumPlaces * topK);
+  for (uint32_t i = 0; guesses && i < numLayers * kNumPlaces; ++i)
+    guesses[i].experts = experts + static_cast<uint64_t>(i) * topK;
 }
 
-Prediction::Answer Prediction::ask(int32_t layer, bool isEarly, bool hasMisses) {
-  bool isAnswered = answeredLayer == layer + 1;
-  if (!isEarly) {
-    hasLate = true;
-    answeredLayer = 0;
-    return !isAnswered ? Answer::Pager : isWanted ? Answer::Yes : Answer::No;
-  }
-  // What is missing keeps the queue busy until about the end of the layer, and a guess made there has seen more.
-  return hasMisses && hasLate ? Answer::No : Answer::Pager;
+bool Prediction::isEarlyEnough(int32_t layer) {
+  const Guess *of = guesses + static_cast<uint32_t>(layer) * kNumPlaces;
+  const Outcome &early = of[0].soFar, &late = of[1].soFar;
+  if (early.predicted < kSample || late.predicted < kSample)
+    return false;
+  // 0.9 of the late one's share.
+  return uint64_t{early.right} * late.predicted * 10 >= uint64_t{late.right} * early.predicted * 9;
+}
+
+Prediction::Answer Prediction::ask(int32_t layer, GuessPlace at) {
+  if (layer < 0 || static_cast<uint32_t>(layer) >= numLayers)
+    return Answer::No;
+  if (answeredLayer != layer + 1)
+    return Answer::Pager;
+  if (!isWanted)
+    return Answer::No;
+  bool hasEarly = guesses[static_cast<uint32_t>(layer) * kNumPlaces].count != 0;
+  return at == GuessPlace::Late && hasEarly && isEarlyEnough(layer) && ++numAsked % kProbe ? Answer::No : Answer::Yes;
 }
 
 bool Prediction::answer(int32_t layer, bool pagerWants) {
@@ -31,38 +46,48 @@ bool Prediction::answer(int32_t layer, bool pagerWants) {
   return isWanted = pagerWants;
 }
 
-uint32_t Prediction::keep(int32_t layer, const int32_t *guess, int32_t count) {
+uint32_t Prediction::keep(int32_t layer, GuessPlace at, const int32_t *ids, int32_t count, const int32_t *&experts) {
   if (layer < 0 || static_cast<uint32_t>(layer) >= numLayers)
     return 0;
-  uint32_t kept = 0;
-  int32_t *place = experts + static_cast<uint32_t>(layer) * topK, first = layer * static_cast<int32_t>(numExperts);
+  Guess &guess = guesses[static_cast<uint32_t>(layer) * kNumPlaces + static_cast<uint32_t>(at)];
+  int32_t first = layer * static_cast<int32_t>(numExperts);
   // Ranks that are not used hold -1.
-  for (; static_cast<int32_t>(kept) < count && kept < topK; ++kept) {
-    if (guess[kept] < 0 || static_cast<uint32_t>(guess[kept]) >= numExperts)
+  for (guess.count = 0; static_cast<int32_t>(guess.count) < count && guess.count < topK; ++guess.count) {
+    int32_t id = ids[guess.count];
+    if (id < 0 || static_cast<uint32_t>(id) >= numExperts)
       break;
-    place[kept] = first + guess[kept];
+    guess.experts[guess.count] = first + id;
   }
-  counts[layer] = static_cast<int32_t>(kept);
-  return kept;
+  experts = guess.experts;
+  return guess.count;
 }
 
 Prediction::Outcome Prediction::settle(int32_t layer, const int32_t *routed, int32_t count) {
   answeredLayer = 0;
-  if (layer < 0 || static_cast<uint32_t>(layer) >= numLayers || !counts[layer])
-    return {0, 0};
-  const int32_t *guess = expertsOf(layer);
+  Outcome latest = {0, 0};
+  if (layer < 0 || static_cast<uint32_t>(layer) >= numLayers)
+    return latest;
   int32_t first = layer * static_cast<int32_t>(numExperts);
-  Outcome outcome = {static_cast<uint32_t>(counts[layer]), 0};
-  for (int32_t i = 0; i < counts[layer]; ++i)
-    for (int32_t k = 0; k < count; ++k)
-      outcome.right += guess[i] == first + routed[k];
-  counts[layer] = 0;
-  return outcome;
+  for (uint32_t p = 0; p < kNumPlaces; ++p) {
+    Guess &guess = guesses[static_cast<uint32_t>(layer) * kNumPlaces + p];
+    if (!guess.count)
+      continue;
+    latest = {guess.count, 0};
+    for (uint32_t i = 0; i < guess.count; ++i)
+      for (int32_t k = 0; k < count; ++k)
+        latest.right += guess.experts[i] == first + routed[k];
+    guess.soFar = {guess.soFar.predicted + latest.predicted, guess.soFar.right + latest.right};
+    if (guess.soFar.predicted >= kFading)
+      guess.soFar = {guess.soFar.predicted / 2, guess.soFar.right / 2};
+    guess.count = 0;
+  }
+  return latest;
 }
 
 void Prediction::clear() {
-  if (numLayers)
-    memset(counts, 0, sizeof(int32_t) * numLayers);
+  answeredLayer = 0;
+  for (uint32_t i = 0; i < numLayers * kNumPlaces; ++i)
+    guesses[i].count = 0;
 }
 
 } // namespace moert

@@ -11,6 +11,10 @@
 
 namespace moert {
 
+/// Where the compiler lets a layer's experts be guessed: while the experts of the layer before are computed, or when
+/// that layer is done.
+enum class GuessPlace : uint32_t { Early, Late };
+
 /// Zero-filled memory is a valid object without a guess.
 class Prediction {
 public:
@@ -22,26 +26,32 @@ public:
 
   /// Takes the arrays from the session's region.
   void place(Carver &carver, const moert_model_descriptor &descriptor);
-  /// Whether to guess the experts of `layer` now: `isEarly`, while those of the layer before are computed, of which some
-  /// were missing or not. `Pager`: it is for the pager to say, once for each turn of a layer; `answer` is told.
-  Answer ask(int32_t layer, bool isEarly, bool hasMisses);
+  /// Whether to guess the experts of `layer` now. `Pager`: it is for the pager to say, once for each turn of a layer,
+  /// and `answer` is told. A guess late in the layer costs time in which nothing else runs, so it is left out where the
+  /// early one was nearly as good, but for one in 16.
+  Answer ask(int32_t layer, GuessPlace at);
   bool answer(int32_t layer, bool isWanted);
-  /// Keeps a guess until the layer is routed; a later one replaces it. It ends at an id out of range. Returns its length.
-  uint32_t keep(int32_t layer, const int32_t *ids, int32_t count);
-  /// The guess for a layer that has one, as layer * experts + expert.
-  const int32_t *expertsOf(int32_t layer) const { return experts + static_cast<uint32_t>(layer) * topK; }
-  /// Compares the guess for a layer, if there is one, with what its router chose for a token, and forgets it.
+  /// Keeps a guess until the layer is routed; it ends at an id out of range. Returns its length, and as `experts` the
+  /// guess as layer * experts + expert.
+  uint32_t keep(int32_t layer, GuessPlace at, const int32_t *ids, int32_t count, const int32_t *&experts);
+  /// Compares the guesses for a layer with what its router chose for a token, and forgets them. The outcome is that of
+  /// the latest one, if there is one.
   Outcome settle(int32_t layer, const int32_t *routed, int32_t count);
   /// Forgets all guesses, after an entry function that failed.
   void clear();
 
 private:
-  int32_t *experts; /// [num_layers * top_k]
-  int32_t *counts;  /// [num_layers], 0 = no guess
-  uint32_t numLayers, numExperts, topK;
+  struct Guess {
+    int32_t *experts; /// [top_k]
+    uint32_t count;   /// 0 = no guess
+    Outcome soFar;    /// fades
+  };
+  bool isEarlyEnough(int32_t layer);
+
+  Guess *guesses; /// [num_layers * 2]
+  uint32_t numLayers, numExperts, topK, numAsked;
   int32_t answeredLayer; /// one above the layer that the pager answered for in this turn; 0 = none
   bool isWanted;         /// that answer
-  bool hasLate;          /// the code has guesses at the end of layers
 };
 
 } // namespace moert

@@ -33,32 +33,77 @@ struct Guesses {
   std::vector<uint8_t> memory;
 };
 
-TEST(Prediction, CountsTheLastGuessForALayerOnce) {
+uint32_t keep(Guesses &g, int32_t layer, const std::vector<int32_t> &ids,
+              moert::GuessPlace at = moert::GuessPlace::Late) {
+  const int32_t *experts = nullptr;
+  uint32_t count = g.guesses.keep(layer, at, ids.data(), static_cast<int32_t>(ids.size()), experts);
+  for (uint32_t i = 0; i < count; ++i)
+    EXPECT_EQ(experts[i], layer * static_cast<int32_t>(kExperts) + ids[i]);
+  return count;
+}
+
+moert::Prediction::Outcome settle(Guesses &g, int32_t layer, const std::vector<int32_t> &routed) {
+  return g.guesses.settle(layer, routed.data(), static_cast<int32_t>(routed.size()));
+}
+
+TEST(Prediction, CountsTheLatestGuessForALayerOnce) {
   makePack();
   Guesses g;
-  const int32_t first[] = {1, 2}, second[] = {3, 4}, routed[] = {4, 7};
-  g.guesses.keep(1, first, 2);
-  g.guesses.keep(1, second, 2);
-  EXPECT_EQ(g.guesses.settle(0, routed, 2).predicted, 0u);
-  moert::Prediction::Outcome outcome = g.guesses.settle(1, routed, 2);
+  EXPECT_EQ(keep(g, 1, {1, 2}, moert::GuessPlace::Early), 2u);
+  EXPECT_EQ(keep(g, 1, {3, 4}), 2u);
+  EXPECT_EQ(settle(g, 0, {4, 7}).predicted, 0u);
+  moert::Prediction::Outcome outcome = settle(g, 1, {4, 7});
   EXPECT_EQ(outcome.predicted, 2u);
   EXPECT_EQ(outcome.right, 1u);
-  EXPECT_EQ(g.guesses.settle(1, routed, 2).predicted, 0u);
+  EXPECT_EQ(settle(g, 1, {4, 7}).predicted, 0u);
 }
 
 TEST(Prediction, KeepsWhatTheModelHas) {
   makePack();
   Guesses g;
-  const int32_t ids[] = {5, -1}, beyond[] = {kExperts, 0}, routed[] = {5, 6};
-  g.guesses.keep(2, ids, 2);
-  EXPECT_EQ(g.guesses.settle(2, routed, 2).predicted, 1u);
-  g.guesses.keep(2, beyond, 2);
-  EXPECT_EQ(g.guesses.settle(2, routed, 2).predicted, 0u);
-  g.guesses.keep(kLayers, ids, 2);
-  g.guesses.keep(-1, ids, 2);
-  g.guesses.keep(0, ids, 2);
+  EXPECT_EQ(keep(g, 2, {5, -1}), 1u);
+  EXPECT_EQ(settle(g, 2, {5, 6}).right, 1u);
+  EXPECT_EQ(keep(g, 2, {kExperts, 0}), 0u);
+  EXPECT_EQ(keep(g, kLayers, {5, 6}), 0u);
+  EXPECT_EQ(keep(g, -1, {5, 6}), 0u);
+  EXPECT_EQ(keep(g, 0, {5, 6}), 2u);
   g.guesses.clear();
-  EXPECT_EQ(g.guesses.settle(0, routed, 2).predicted, 0u);
+  EXPECT_EQ(settle(g, 0, {5, 6}).predicted, 0u);
+}
+
+/// Of 160 turns, those in which the layer is guessed late, if early guesses are right in `numRight` of two experts.
+int lateGuesses(int numRight) {
+  makePack();
+  Guesses g;
+  int numLate = 0;
+  for (int turn = 0; turn < 160; ++turn) {
+    EXPECT_EQ(g.guesses.ask(1, moert::GuessPlace::Early), moert::Prediction::Answer::Pager);
+    EXPECT_TRUE(g.guesses.answer(1, true));
+    keep(g, 1, {0, numRight == 2 ? 1 : 7}, moert::GuessPlace::Early);
+    if (g.guesses.ask(1, moert::GuessPlace::Late) == moert::Prediction::Answer::Yes) {
+      ++numLate;
+      keep(g, 1, {0, 1});
+    }
+    settle(g, 1, {0, 1});
+  }
+  return numLate;
+}
+
+TEST(Prediction, GuessesLateWhereThatIsBetter) {
+  EXPECT_EQ(lateGuesses(1), 160);
+  // 32 turns of two experts until it is known, then one in 16.
+  EXPECT_EQ(lateGuesses(2), 32 + 128 / 16);
+}
+
+TEST(Prediction, AsksThePagerOnceATurn) {
+  makePack();
+  Guesses g;
+  EXPECT_EQ(g.guesses.ask(2, moert::GuessPlace::Early), moert::Prediction::Answer::Pager);
+  EXPECT_FALSE(g.guesses.answer(2, false));
+  EXPECT_EQ(g.guesses.ask(2, moert::GuessPlace::Late), moert::Prediction::Answer::No);
+  settle(g, 2, {0, 1});
+  EXPECT_EQ(g.guesses.ask(2, moert::GuessPlace::Late), moert::Prediction::Answer::Pager);
+  EXPECT_EQ(g.guesses.ask(kLayers, moert::GuessPlace::Late), moert::Prediction::Answer::No);
 }
 
 /// Feeds a prompt and three tokens; checks the logits and returns the statistics.
