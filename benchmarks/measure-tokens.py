@@ -10,6 +10,7 @@ Examples:
   benchmarks/measure-tokens.py decode --models /var/tmp/models --json decode.json --peer-python venv/bin/python
   benchmarks/measure-tokens.py prefill --experts 128 --separate --models /var/tmp/models
   benchmarks/measure-tokens.py decode depth joins resident --models /var/tmp/models
+  benchmarks/measure-tokens.py flagship-decode --layers 28 --experts 16 --models /var/tmp/models --peer-python ...
 """
 import argparse
 import os
@@ -20,9 +21,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "har
 
 import bars  # noqa: E402
 import engines  # noqa: E402
+import flagship  # noqa: E402
 import models  # noqa: E402
 import rows  # noqa: E402
 
+BARS = {**bars.BARS, **flagship.BARS}
 TINY = {"layers": 2, "experts": 4, "depth": 128, "prompts": [8, 16], "read_bytes": 65536, "repetitions": 1, "tokens": 2}
 
 
@@ -48,7 +51,7 @@ def formats(text):
 def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("bars", nargs="+", choices=sorted(bars.BARS), metavar="BAR", help=", ".join(bars.BARS))
+    add("bars", nargs="+", choices=sorted(BARS), metavar="BAR", help=", ".join(BARS))
     add("--models", required=True, help="folder for models; what is there is used again")
     add("--json", help="file for the rows, one JSON object a line")
     add("--programs", default=os.path.join(engines.ROOT, "build", "bin"), help="where moec and read-bandwidth are")
@@ -88,7 +91,7 @@ def main():
         print(f"note: {options.peer_python} cannot import llama_cpp, gguf and numpy; measuring without a peer",
               file=sys.stderr)
     for bar in options.bars:
-        bars.BARS[bar](bench)
+        BARS[bar](bench)
         results.write()
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a gguf file of random weights with the shapes of a Qwen3-MoE config.json, for measuring llama.cpp.
+"""Writes a gguf file of random weights with the shapes of a Qwen3-MoE or Qwen3.5-MoE config.json, for llama.cpp.
 
 usage: peer_model.py CONFIG.json TYPE OUT.gguf        TYPE: Q4_0, Q4_1, IQ4_NL, Q4_K or Q8_0
 
@@ -15,6 +15,9 @@ import sys
 import gguf
 import numpy
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import peer_hybrid  # noqa: E402
+
 CHUNK_BLOCKS = 1 << 18
 # Offsets of the f16 scales in a block, and the value of one unit: codes of 4 bits spread by about 4.6, of 8 bits by 74.
 # Q4_K multiplies by random scales and minima of 6 bits: a minimum of 7.5 units, the mean of a code, keeps weights
@@ -23,7 +26,11 @@ SCALES = {"Q4_0": ((0, 0.0045),), "Q4_1": ((0, 0.0045), (2, -0.034)), "IQ4_NL": 
           "Q4_K": ((0, 0.00007), (2, 0.0005)), "Q8_0": ((0, 0.0003),)}
 # Some tensors are as much larger or smaller: what attention adds to a token's own embedding is common to all tokens and
 # would route them all alike.
-FACTORS = {"token_embd": 100, "attn_output": 0.05}
+FACTORS = {"token_embd": 100, "attn_output": 0.05, "ssm_out": 0.05}
+
+
+def factor_of(name):
+    return FACTORS.get(name.split(".")[-2], 1)
 
 
 def random_blocks(kind, count, factor=1):
@@ -85,38 +92,49 @@ def write_repeated(writer, file, blocks, first, num_bytes):
     writer.write_padding(file, num_bytes)
 
 
+def write_floats(writer, file, random, shape):
+    """Routers and convolutions spread around 0, norms are 1; what has few values is -1, as a decay is."""
+    if len(shape) > 1:
+        values = random.normal(0, 0.02, shape)
+    else:
+        values = numpy.full(shape, -1.0 if shape[0] < 64 else 1.0)
+    values.astype(numpy.float32).tofile(file)
+    writer.write_padding(file, values.size * 4)
+
+
 def write_model(config, kind, path):
-    block, size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[kind]]
-    random = numpy.random.default_rng(2)
+    is_hybrid = config["model_type"].startswith("qwen3_5")
     temporary = f"{path}.{os.getpid()}.tmp"
-    writer = gguf.GGUFWriter(temporary, "qwen3moe")
-    add_metadata(writer, config)
-    tensors = list(tensors_of(config))
-    for name, shape, is_quantized in tensors:
+    writer = gguf.GGUFWriter(temporary, peer_hybrid.ARCHITECTURE if is_hybrid else "qwen3moe")
+    (peer_hybrid.add_metadata if is_hybrid else add_metadata)(writer, config)
+    # (name, shape, type or False)
+    tensors = [(name, shape, kind if of is True else of)
+               for name, shape, of in (peer_hybrid.tensors_of if is_hybrid else tensors_of)(config)]
+    for name, shape, of in tensors:
         count = int(numpy.prod(shape))
-        if is_quantized:
+        if of:
+            block, size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[of]]
             stored = (*shape[:-1], shape[-1] // block * size)
             writer.add_tensor_info(name, stored, numpy.dtype(numpy.uint8), count // block * size,
-                                   gguf.GGMLQuantizationType[kind])
+                                   gguf.GGMLQuantizationType[of])
         else:
             writer.add_tensor_info(name, shape, numpy.dtype(numpy.float32), count * 4)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_ti_data_to_file()
-    blocks = {factor: random_blocks(kind, CHUNK_BLOCKS, factor) for factor in (1, *FACTORS.values())}
+    random = numpy.random.default_rng(2)
+    wanted = {(of, factor_of(name)) for name, _, of in tensors if of}
+    blocks = {(of, factor): random_blocks(of, CHUNK_BLOCKS, factor) for of, factor in sorted(wanted)}
     file = writer.fout[0]
     writer.write_padding(file, file.tell())
-    for name, shape, is_quantized in tensors:
-        count = int(numpy.prod(shape))
-        if is_quantized:
-            # From another block in each tensor: equal gates and ups would route every token alike.
-            part = blocks[FACTORS.get(name.split(".")[-2], 1)]
-            write_repeated(writer, file, part, int(random.integers(len(part))), count // block * size)
+    for name, shape, of in tensors:
+        if not of:
+            write_floats(writer, file, random, shape)
             continue
-        is_router = len(shape) == 2
-        values = random.normal(0, 0.02, shape) if is_router else numpy.ones(shape)
-        values.astype(numpy.float32).tofile(file)
-        writer.write_padding(file, count * 4)
+        block, size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[of]]
+        # From another block in each tensor: equal gates and ups would route every token alike.
+        part = blocks[of, factor_of(name)]
+        write_repeated(writer, file, part, int(random.integers(len(part))), int(numpy.prod(shape)) // block * size)
     writer.close()
     os.rename(temporary, path)
 
