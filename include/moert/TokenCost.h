@@ -19,6 +19,11 @@ extern "C" {
 #define MOERT_KV_PERCENT 50      /* attention: 1.9 to 2.1 times the time of reading the cache */
 #define MOERT_STATE_PERCENT 60   /* a recurrent step, read and write: 0.53 to 0.95 */
 
+/// What one of the two reader lanes verifies in a second, from the time by which a layer's reads exceed those of a loop
+/// that only reads: measured on x86-64 (docs/estimates.md), taken to hold elsewhere.
+#define MOERT_VERIFIED_BYTES_PER_SECOND 7300000000
+#define MOERT_USUAL_LANES 2
+
 typedef struct moert_token_traffic {
   uint64_t resident_bytes; /* of resident weights, each read once */
   uint64_t row_bytes;      /* of streamed rows, from the pack */
@@ -48,9 +53,10 @@ void moert_describe_token(const moert_model_descriptor *descriptor, const moert_
                           uint64_t depth, moert_token_traffic *traffic);
 
 /// Fills `cost`. Uses hit independently of each other. For each layer with experts, time is that of the dense part,
-/// then the larger of (experts that hit, reads that are not over yet), then one more expert if any missed: hits are
-/// computed while misses are read, and the last one that arrives is computed after that. The reads of predicted misses
-/// have the dense part of the layer as a lead. Allocates nothing; ranges are those of a checked descriptor.
+/// then the larger of (experts that are there, reads that are not over yet), then the last expert that arrives is
+/// verified and computed. The reads of predicted misses have the dense part of the layer as a lead. A read takes its
+/// bytes at the flash memory's bandwidth and its share of the lanes that verify. Allocates nothing; ranges are those of
+/// a checked descriptor.
 void moert_cost_token(const moert_token_traffic *traffic, moert_token_cost *cost);
 
 #ifdef __cplusplus

@@ -15,15 +15,16 @@ constexpr uint32_t kMostSpread = 256;
 namespace {
 /// Times of parts of one layer, in seconds.
 struct LayerTimes {
-  double dense, expert, record, predictedRate;
+  double dense, expert, record, verified, predictedRate;
 
   /// What a layer takes besides its dense part if `missed` of `used` experts miss.
   double experts(double used, double missed) const {
     double reads = missed * record;
     double lead = predictedRate * reads;
     double exposed = reads - (lead < dense ? lead : dense);
-    double hits = (used - missed) * expert;
-    return (hits > exposed ? hits : exposed) + (missed < 1 ? missed : 1) * expert;
+    double late = record > 0 ? exposed / record : 0;
+    double there = (used - late) * expert;
+    return (there > exposed ? there : exposed) + (late < 1 ? late : 1) * (verified + expert);
   }
 
   /// The mean over the number of misses, each use missing with `missRate`.
@@ -101,12 +102,14 @@ extern "C" void moert_cost_token(const moert_token_traffic *traffic, moert_token
   LayerTimes times = {};
   times.dense = t.num_layers ? dense / t.num_layers : 0;
   times.expert = expertBytes / (percent * MOERT_WEIGHTS_PERCENT);
-  times.record = readsFlash ? recordBytes / static_cast<double>(t.flash_bytes_per_second) : 0;
+  double read = readsFlash ? recordBytes / static_cast<double>(t.flash_bytes_per_second) : 0;
+  times.verified = readsFlash ? recordBytes / MOERT_VERIFIED_BYTES_PER_SECOND : 0;
+  times.record = read + times.verified / MOERT_USUAL_LANES;
   times.predictedRate = t.predicted_rate;
   double seconds = dense + t.num_layers * times.meanOfExperts(t.experts_used, missRate);
   if (!(seconds > 0))
     return;
   cost->seconds_of_computing = dense + uses * times.expert;
-  cost->seconds_of_flash = cost->misses * times.record;
+  cost->seconds_of_flash = cost->misses * read;
   cost->tokens_per_second = 1 / seconds;
 }

@@ -22,6 +22,9 @@ moert_token_traffic sample() {
   return traffic;
 }
 
+/// Seconds to verify a record of the sample, and to read it and verify it by one of two lanes.
+constexpr double kVerified = 100'000.0 / MOERT_VERIFIED_BYTES_PER_SECOND, kRecord = 0.002 + kVerified / 2;
+
 moert_token_cost costOf(const moert_token_traffic &traffic) {
   moert_token_cost cost;
   moert_cost_token(&traffic, &cost);
@@ -49,21 +52,24 @@ TEST(TokenCost, ComputesAllAndWaitsForReads) {
   EXPECT_NEAR(1 / cost.tokens_per_second, 0.010 + 40 * 0.0001, 1e-9);
   EXPECT_NEAR(cost.seconds_of_computing, 0.014, 1e-9);
   EXPECT_EQ(cost.seconds_of_flash, 0);
-  traffic.hit_rate = 0; // each layer: 1 ms, four reads, and the last one computed
+  traffic.hit_rate = 0; // each layer: 1 ms, four reads, and the last one verified and computed
   cost = costOf(traffic);
-  EXPECT_NEAR(1 / cost.tokens_per_second, 10 * (0.001 + 4 * 0.002 + 0.0001), 1e-9);
+  EXPECT_NEAR(1 / cost.tokens_per_second, 10 * (0.001 + 4 * kRecord + kVerified + 0.0001), 1e-9);
   EXPECT_NEAR(cost.seconds_of_flash, 0.08, 1e-9);
   traffic.predicted_rate = 1; // the reads of a layer have its dense part as a lead
-  EXPECT_NEAR(1 / costOf(traffic).tokens_per_second, 10 * (4 * 0.002 + 0.0001), 1e-9);
-  traffic.predicted_rate = 0.05; // 0.4 ms of them
-  EXPECT_NEAR(1 / costOf(traffic).tokens_per_second, 10 * (0.0006 + 4 * 0.002 + 0.0001), 1e-9);
+  EXPECT_NEAR(1 / costOf(traffic).tokens_per_second, 10 * (4 * kRecord + kVerified + 0.0001), 1e-9);
+  traffic.predicted_rate = 0.05; // a fifth of one
+  EXPECT_NEAR(1 / costOf(traffic).tokens_per_second, 10 * (0.001 + 3.8 * kRecord + kVerified + 0.0001), 1e-9);
+  traffic.flash_bytes_per_second = 1'000'000'000; // all that is predicted is there in time: nothing is late
+  traffic.predicted_rate = 1;
+  EXPECT_NEAR(1 / costOf(traffic).tokens_per_second, 0.014, 1e-9);
 }
 
 TEST(TokenCost, TakesTheMeanOverMisses) {
   moert_token_traffic traffic = sample();
   traffic.experts_used = 2;
   traffic.hit_rate = 0.5; // none, one or two misses with 1/4, 1/2, 1/4
-  double none = 0.0002, one = 0.002 + 0.0001, two = 0.004 + 0.0001;
+  double none = 0.0002, one = kRecord + kVerified + 0.0001, two = 2 * kRecord + kVerified + 0.0001;
   EXPECT_NEAR(1 / costOf(traffic).tokens_per_second, 10 * (0.001 + none / 4 + one / 2 + two / 4), 1e-9);
   // From either side of one half the mean is the same function.
   for (uint32_t used : {1u, 3u, 8u, 256u}) {
