@@ -128,6 +128,8 @@ static int32_t wantsPrediction(moert_context *context, int32_t layer) {
   // With every expert in memory guesses only tell how good they are.
   if (model.settings.prediction == MOERT_PREDICTION_ALWAYS)
     return 1;
+  if (model.plan.info.num_slots >= model.plan.info.num_experts)
+    return 0;
   Prediction::Answer answer = session.prediction.ask(layer, placeOf(session));
   if (answer == Prediction::Answer::Pager)
     return session.prediction.answer(layer, model.pager.wantsPrediction(layer));
