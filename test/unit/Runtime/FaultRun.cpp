@@ -68,6 +68,7 @@ const std::string &fake::packFor(const Setting &setting) {
 
 int32_t fake::hintExperts(moert_context *context, int32_t layer) {
   int32_t next = (layer + 1) % static_cast<int32_t>(kLayers), at = static_cast<int32_t>(context->position);
+  context->calls->wants_prediction(context, next); // against the advice, too
   int32_t ids[3] = {(at * 5 + layer) % static_cast<int32_t>(kExperts), (at + 3) % static_cast<int32_t>(kExperts),
                     (at * 7 + 1) % static_cast<int32_t>(kExperts)};
   return context->calls->prefetch(context, next, ids, 1 + at % 3);

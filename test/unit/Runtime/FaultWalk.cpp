@@ -53,12 +53,13 @@ int32_t fake::disturbLayer(moert_context *context, int32_t layer) {
   }
   if (draw / 64 % 32 == 0)
     std::this_thread::sleep_for(std::chrono::microseconds(draw / 2048 % 300));
-  if (draw / 8192 % 2)
+  int32_t next = (layer + 1) % static_cast<int32_t>(kLayers);
+  if (draw / 8192 % 4 < 3 - static_cast<uint32_t>(context->calls->wants_prediction(context, next) != 0))
     return 0;
   int32_t ids[kExperts], count = static_cast<int32_t>(draw / 16384 % (kExperts + 1));
   for (int32_t i = 0; i < count; ++i)
     ids[i] = static_cast<int32_t>(world.draw() % kExperts);
-  return context->calls->prefetch(context, (layer + 1) % static_cast<int32_t>(kLayers), ids, count);
+  return context->calls->prefetch(context, next, ids, count);
 }
 
 //===--- steps ----------------------------------------------------------------------------------------------------===//
