@@ -20,8 +20,9 @@ namespace {
 FaultRun runWith(FaultLayer &layer, const std::string &path, const Setting &setting, uint64_t at,
                  const std::function<void()> &damage, const std::function<void()> &mend, const char *what) {
   layer.reset();
+  std::atomic<bool> isDone{false};
   layer.atRead = [&, at](int, uint64_t) {
-    if (layer.numReads == at)
+    if (layer.numReads >= at && !isDone.exchange(true))
       damage();
     return 0;
   };
