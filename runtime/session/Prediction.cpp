@@ -8,6 +8,8 @@ namespace moert {
 static constexpr uint32_t kNumPlaces = 2;
 /// Guessed experts that count before two places are compared, and after which the older ones count half.
 static constexpr uint32_t kSample = 64, kFading = 1024;
+/// So many tell whether guesses are worth reading: below one right in two, what is missing is wrong mostly.
+static constexpr uint32_t kFewest = 16;
 /// Of late guesses that are left out, one in so many is made to see whether that is still right.
 static constexpr uint32_t kProbe = 16;
 
@@ -28,6 +30,10 @@ bool Prediction::isEarlyEnough(int32_t layer) {
     return false;
   // 0.9 of the late one's share.
   return uint64_t{early.right} * late.predicted * 10 >= uint64_t{late.right} * early.predicted * 9;
+}
+
+bool Prediction::isPoor(const Guess &guess) {
+  return guess.soFar.predicted >= kFewest && guess.soFar.right * 2 < guess.soFar.predicted;
 }
 
 Prediction::Answer Prediction::ask(int32_t layer, GuessPlace at) {
@@ -59,7 +65,7 @@ uint32_t Prediction::keep(int32_t layer, GuessPlace at, const int32_t *ids, int3
     guess.experts[guess.count] = first + id;
   }
   experts = guess.experts;
-  return guess.count;
+  return isPoor(guess) ? 0 : guess.count;
 }
 
 Prediction::Outcome Prediction::settle(int32_t layer, const int32_t *routed, int32_t count) {

@@ -32,7 +32,8 @@ public:
   Answer ask(int32_t layer, GuessPlace at);
   bool answer(int32_t layer, bool isWanted);
   /// Keeps a guess until the layer is routed; it ends at an id out of range. Returns its length, and as `experts` the
-  /// guess as layer * experts + expert.
+  /// guess as layer * experts + expert; 0 also where fewer than half of the guesses at this place were right: the guess
+  /// then only counts.
   uint32_t keep(int32_t layer, GuessPlace at, const int32_t *ids, int32_t count, const int32_t *&experts);
   /// Compares the guesses for a layer with what its router chose for a token, and forgets them. The outcome is that of
   /// the latest one, if there is one.
@@ -47,6 +48,7 @@ private:
     Outcome soFar;    /// fades
   };
   bool isEarlyEnough(int32_t layer);
+  static bool isPoor(const Guess &guess);
 
   Guess *guesses; /// [num_layers * 2]
   uint32_t numLayers, numExperts, topK, numAsked;
