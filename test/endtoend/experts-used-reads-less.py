@@ -30,7 +30,7 @@ with scratch() as folder:
     whole, half = (run_json(out, "--ids", "1", "--max-tokens", 1, "--context", n) for n in (4096, 2048))
     check(whole["kv_bytes"] == 2 * half["kv_bytes"], f"KV of 4096 {whole['kv_bytes']}, of 2048 {half['kv_bytes']}")
     saved = whole["plan_bytes"] - half["plan_bytes"]
-    check(half["kv_bytes"] <= saved <= half["kv_bytes"] + 16 * 2048, f"the plan fell by {saved}")
+    check(half["kv_bytes"] <= saved <= half["kv_bytes"] + 20 * 2048 + 16384, f"the plan fell by {saved}")
 
     # The meaning, by the interpreter, on the model before and after quantization.
     ids = comma(heldout_ids(12))

@@ -76,8 +76,8 @@ TEST(TargetDescriptionTest, SocsTakeCodeFromAnAliasAndHaveFactsOfTheirOwn) {
     EXPECT_TRUE(soc.dramBytesPerSecond && soc.flashBytesPerSecond) << name.str();
   }
   TargetDescription gen3 = target("snapdragon-8-gen3");
-  EXPECT_EQ(gen3.dramBytesPerSecond, gen3.machine.dramPeakBytesPerSecond->value);
-  EXPECT_TRUE(gen3.machine.dramPeakBytesPerSecond->isEstimated);
+  EXPECT_EQ(gen3.dramBytesPerSecond, gen3.machine.dramSustainedBytesPerSecond->value);
+  EXPECT_TRUE(gen3.machine.dramSustainedBytesPerSecond->isEstimated);
   EXPECT_EQ(gen3.flashBytesPerSecond, gen3.machine.flashSustainedBytesPerSecond->value);
 }
 
