@@ -24,7 +24,7 @@ struct CacheOptions {
   ZipfOptions zipf;
   Conversation conversation;
   std::optional<uint32_t> experts;
-  std::vector<uint64_t> percents = {15, 25, 50, 75}, slots;
+  std::vector<uint64_t> percents, slots; ///< one of them, or neither
   bool isZipf = false, isJson = false, hasShape = false;
 };
 
@@ -100,6 +100,8 @@ llvm::Error checkFlags(CacheOptions &options, llvm::ArrayRef<std::string> positi
   if (options.isZipf && options.zipf.topK > options.zipf.experts)
     return fault("--top-k is " + llvm::Twine(options.zipf.topK) + ", expects at most the " +
                  llvm::Twine(options.zipf.experts) + " experts of a layer");
+  if (!options.percents.empty() && !options.slots.empty())
+    return fault("--budgets and --slots exclude each other");
   if (options.conversation.reply && !options.conversation.prompt)
     return fault("--reply needs --prompt");
   return llvm::Error::success();
@@ -108,14 +110,30 @@ llvm::Error checkFlags(CacheOptions &options, llvm::ArrayRef<std::string> positi
 /// Page slots, ascending, at least those of one token's layer.
 std::vector<uint64_t> slotsOf(const CacheOptions &options, const Routing &routing) {
   std::vector<uint64_t> slots = options.slots;
+  std::vector<uint64_t> percents = {15, 25, 50, 75};
+  if (!options.percents.empty())
+    percents = options.percents;
   if (slots.empty())
-    for (uint64_t percent : options.percents)
+    for (uint64_t percent : percents)
       slots.push_back(routing.records * percent / 100);
   for (uint64_t &count : slots)
     count = std::clamp<uint64_t>(count, std::min<uint64_t>(routing.topK, routing.records), routing.records);
   llvm::sort(slots);
   slots.erase(llvm::unique(slots), slots.end());
   return slots;
+}
+
+/// A request looks at every slot: refuses what would take more than minutes.
+llvm::Error checkWork(const Routing &routing, llvm::ArrayRef<uint64_t> slots) {
+  constexpr uint64_t kMost = uint64_t(1) << 35;
+  uint64_t numSlots = 0;
+  for (uint64_t count : slots)
+    numSlots += count;
+  if (routing.requests.size() <= kMost / numSlots)
+    return llvm::Error::success();
+  return fault(routing.source + " has " + llvm::Twine(routing.requests.size()) + " requests, which with " +
+               llvm::Twine(numSlots) + " slots in all budgets would take more than minutes; at most " +
+               llvm::Twine(kMost / numSlots) + " are simulated: give fewer tokens, layers, experts or budgets");
 }
 
 const char *nameOf(uint32_t eviction) {
@@ -203,6 +221,10 @@ int runSimulateCache(llvm::ArrayRef<llvm::StringRef> words) {
                                 : readRouting(options.trace, options.experts, options.conversation);
   if (!routing)
     return fail(kInputAtFault, routing.takeError());
+  std::vector<uint64_t> allSlots = slotsOf(options, *routing);
+  error = checkWork(*routing, allSlots);
+  if (error)
+    return fail(kInputAtFault, std::move(error));
   OutputTransaction outputs;
   OutputFile *plot = nullptr;
   if (!options.plot.empty()) {
@@ -212,7 +234,7 @@ int runSimulateCache(llvm::ArrayRef<llvm::StringRef> words) {
     plot = *added;
   }
   std::vector<CacheRow> rows;
-  for (uint64_t slots : slotsOf(options, *routing)) {
+  for (uint64_t slots : allSlots) {
     CacheRow row = {slots, {}, simulateBelady(*routing, slots)};
     for (const CachePolicy &policy : cachePolicies())
       row.policies.push_back(simulateCache(*routing, slots, policy.eviction));

@@ -29,18 +29,21 @@ llvm::Error damaged(llvm::StringRef path, const llvm::Twine &problem) {
   return fault("'" + path + "' is no whole routing trace: " + problem);
 }
 
+/// Whether tables by layer and expert, and counts of them, fit.
+bool isShape(uint64_t layers, uint64_t experts, uint64_t topK) {
+  constexpr uint64_t kMost = 1 << 14, kMostOfAll = 1 << 22;
+  return layers && layers <= kMost && experts && experts <= kMost && layers * experts <= kMostOfAll && topK &&
+         topK <= experts;
+}
+
 llvm::Error checkHeader(llvm::StringRef path, const moert_trace_header &header, uint64_t sizeBytes) {
   if (header.version != MOERT_TRACE_VERSION)
     return damaged(path, "its version is " + llvm::Twine(header.version) + ", expected " +
                              llvm::Twine(MOERT_TRACE_VERSION) + "; record it with the moe-run of this moec");
-  constexpr uint32_t kMost = 1 << 14;
-  constexpr uint64_t kMostOfAll = 1 << 22;
   uint64_t all = uint64_t(header.num_layers) * header.num_experts;
-  bool isShape = header.num_layers && header.num_layers <= kMost && header.num_experts && header.num_experts <= kMost &&
-                 all <= kMostOfAll && header.top_k && header.top_k <= header.num_experts;
-  if (!isShape || header.header_bytes < sizeof(header) || header.header_bytes > sizeBytes ||
-      header.num_expert_records > all || header.num_slots == 0 || header.num_slots > all ||
-      header.eviction > MOERT_EVICTION_FREQUENCY_RECENCY)
+  if (!isShape(header.num_layers, header.num_experts, header.top_k) || header.header_bytes < sizeof(header) ||
+      header.header_bytes > sizeBytes || header.num_expert_records > all || header.num_slots == 0 ||
+      header.num_slots > all || header.eviction > MOERT_EVICTION_FREQUENCY_RECENCY)
     return damaged(path, "its header has " + llvm::Twine(header.header_bytes) + " bytes, " +
                              llvm::Twine(header.num_layers) + " layers, " + llvm::Twine(header.num_experts) +
                              " experts, top-k " + llvm::Twine(header.top_k) + ", " +
@@ -106,9 +109,15 @@ llvm::Expected<Routing> parseArray(llvm::StringRef path, std::optional<uint32_t>
   auto largest = static_cast<uint32_t>(*std::max_element(array->values.begin(), array->values.end()));
   if (experts && largest >= *experts)
     return fault("'" + path + "' has expert " + llvm::Twine(largest) + ", --experts is " + llvm::Twine(*experts));
+  uint64_t numExperts = std::max<uint64_t>(experts.value_or(largest + 1), topK);
+  if (!isShape(layers, numExperts, topK) || array->values.size() > kMaxRoutingIds)
+    return fault("'" + path + "' has " + llvm::Twine(tokens) + " tokens, " + llvm::Twine(layers) + " layers of " +
+                 llvm::Twine(numExperts) + " experts, top-k " + llvm::Twine(topK) +
+                 "; expected at most 16384 layers, 16384 experts, 4194304 experts in all and " +
+                 llvm::Twine(kMaxRoutingIds) + " ids");
   routing.layers = static_cast<uint32_t>(layers);
   routing.topK = static_cast<uint32_t>(topK);
-  routing.experts = std::max(experts.value_or(largest + 1), routing.topK);
+  routing.experts = static_cast<uint32_t>(numExperts);
   routing.records = layers * routing.experts;
   cutIntoCalls(routing, tokens, conversation, [&](uint64_t token, uint32_t layer, int32_t *ids) {
     for (uint64_t k = 0; k < topK; ++k)

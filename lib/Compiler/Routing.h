@@ -59,7 +59,7 @@ struct ZipfOptions {
 };
 
 /// Most ids of a routing.
-inline constexpr uint64_t kMaxRoutingIds = uint64_t(1) << 28;
+inline constexpr uint64_t kMaxRoutingIds = uint64_t(1) << 25;
 
 /// Errors: no such file; neither a trace nor a uint8 array [tokens, layers, top-k]; sizes that do not fit together; ids
 /// out of range; the message has path, place, found and expected.

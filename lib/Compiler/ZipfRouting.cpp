@@ -61,15 +61,45 @@ public:
       uint64_t first = random.below(numExperts), second = random.below(numExperts);
       std::swap(order[first], order[second]);
     }
-    for (uint32_t k = 0; k < topK;) {
+    // Where few of the popular experts are left, draws hit what is there already, again and again.
+    constexpr uint32_t kMostRejected = 1024;
+    for (uint32_t k = 0, rejected = 0; k < topK;) {
+      llvm::ArrayRef<int32_t> chosen(ids, k);
+      if (rejected == kMostRejected) {
+        ids[k++] = drawOther(order, chosen);
+        continue;
+      }
       uint64_t drawn = random.below(sums.back());
       int32_t expert = order[static_cast<size_t>(llvm::upper_bound(sums, drawn) - sums.begin())];
-      if (!llvm::is_contained(llvm::ArrayRef(ids, k), expert))
+      if (llvm::is_contained(chosen, expert))
+        ++rejected;
+      else
         ids[k++] = expert;
     }
   }
 
 private:
+  uint64_t popularity(uint32_t rank) const { return sums[rank] - (rank ? sums[rank - 1] : 0); }
+
+  /// Draws among the experts that are not `chosen`.
+  int32_t drawOther(llvm::ArrayRef<int32_t> order, llvm::ArrayRef<int32_t> chosen) {
+    std::vector<bool> isChosen(numExperts);
+    uint64_t sum = sums.back();
+    for (int32_t expert : chosen)
+      isChosen[static_cast<size_t>(expert)] = true;
+    for (uint32_t rank = 0; rank < numExperts; ++rank)
+      sum -= isChosen[static_cast<size_t>(order[rank])] ? popularity(rank) : 0;
+    uint64_t drawn = random.below(sum);
+    uint32_t rank = 0;
+    for (;; ++rank) {
+      if (isChosen[static_cast<size_t>(order[rank])])
+        continue;
+      if (drawn < popularity(rank))
+        return order[rank];
+      drawn -= popularity(rank);
+    }
+  }
+
   Random random;
   uint32_t numExperts, topK;
   std::vector<std::vector<int32_t>> expertOfRank;

@@ -2,6 +2,7 @@
 # RUN: %python %s
 """moec simulate-cache: what it says of a recorded run are the runtime's counters exactly; the default policy meets its
 bars on the recorded trace of the demo model and on drifting Zipf(1.0); no policy passes Belady's; plots and tables."""
+import math
 import os
 import struct
 import xml.etree.ElementTree
@@ -87,9 +88,21 @@ with scratch() as folder:
     expect_error(simulate("--trace", os.path.join(folder, "none"), code=1), "none")
     expect_error(simulate("--trace", array, "--experts", 4, code=1), "has expert 15, --experts is 4")
     expect_error(simulate("--trace", array, "--svg", folder, code=1), folder)
+    for shape, text in (((1, 20000, 1), "20000 layers of"), ((1, 1, 20000), "top-k 20000"), ((1, 8192, 1), "at most")):
+        path = os.path.join(folder, "shape.npy")
+        header = str({"descr": "|u1", "fortran_order": False, "shape": shape}).ljust(117) + "\n"
+        with open(path, "wb") as file:
+            file.write(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode() + bytes(math.prod(shape)))
+        expect_error(simulate("--trace", path, "--experts", 4096, code=1), path, text)
+    expect_error(simulate("--zipf", 1, "--layers", 1024, "--experts", 2048, "--top-k", 1, "--tokens", 100, code=1),
+                 "102400 requests")
+    # A token that uses every expert, of which some are hardly ever drawn.
+    found = simulate("--zipf", 8, "--layers", 2, "--experts", 512, "--top-k", 512, "--tokens", 2, "--json").json()
+    check(found["budgets"][-1]["policies"]["belady"]["misses"] >= 1024, f"{found}")
     for flags, text in (((), "--trace FILE or --zipf S"), (("--zipf", "x"), "a number from 0 to 8"),
                         (("--trace", array, "--seed", 1), "go with --zipf"),
                         (("--budgets", "0", "--zipf", 1), "from 1 to 100"),
                         (("--zipf", 1, "--top-k", 200), "at most the 128"),
+                        (("--zipf", 1, "--budgets", 50, "--slots", 9), "exclude each other"),
                         (("--zipf", 1, "--reply", 4), "--reply needs")):
         check(text in simulate(*flags, code=2).err, f"{flags}: {text}")

@@ -59,6 +59,8 @@ with scratch() as folder:
     expect_error(run(prefix, "--ids", "99999999", "--trace", trace, code=1), "99999999")
     expect_error(run(prefix, "--ids", "1", "--trace", folder, code=1), "the trace", "folder")
     check("lru or lfu or faded" in run(prefix, "--ids", "1", "--eviction", "best", code=2).err, "--eviction best")
+    same = run(prefix, "--ids", "1", "--trace", trace, "--logits", trace, code=2).err
+    check("name the same file" in same, same)
     check("--trace and --doctor" in run(prefix, "--doctor", "--trace", trace, code=2).err, "--doctor --trace")
     check(os.listdir(folder) == [], f"left behind: {os.listdir(folder)}")
     run(prefix, "--bench", "-p", 0, "-n", 4, "-r", 1, "--trace", trace)

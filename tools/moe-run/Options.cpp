@@ -191,6 +191,8 @@ bool checkCombinations(const Options &options) {
     return usageError("-p, -n, -d, -t, -r and --bandwidth belong to --bench");
   if (options.tracePath && (options.doctor || options.benchThreads.count > 1))
     return usageError("--trace and %s exclude each other", options.doctor ? "--doctor" : "several -t");
+  if (options.tracePath && options.logitsPath && strcmp(options.tracePath, options.logitsPath) == 0)
+    return usageError("--trace and --logits name the same file '%s'", options.tracePath);
   if (options.hasBenchThreads && options.threads)
     return usageError("-t and --threads exclude each other");
   if (options.doctor || options.bench) {
