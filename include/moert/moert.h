@@ -79,13 +79,13 @@ typedef struct moert_routing {
   uint64_t position;  /* of the first token */
   const int32_t *ids; /* [num_tokens, top_k], best first; -1 = not used (moert_open_options::experts_used) */
   uint32_t top_k;
-  uint32_t num_distinct; /* experts */
-  uint32_t num_missed;   /* of those, not in memory when the router had spoken */
+  uint32_t num_distinct;      /* experts */
+  uint32_t num_missed;        /* of those, not in memory when the router had spoken */
   uint16_t num_guessed;       /* experts guessed for this layer before its router had spoken; 0 = no guess */
   uint16_t num_guessed_right; /* of those, among the ids */
   uint64_t bytes_read;        /* of the missed ones */
-  uint64_t begin_ns;   /* the router had spoken; monotonic clock */
-  uint64_t end_ns;     /* all experts were computed */
+  uint64_t begin_ns;          /* the router had spoken; monotonic clock */
+  uint64_t end_ns;            /* all experts were computed */
 } moert_routing;
 /// Called on the thread of the call, once for each layer with experts; valid during the call only. Must be quick and
 /// must not use the session.

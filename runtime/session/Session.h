@@ -96,7 +96,7 @@ struct moert_session {
   moert::ExpertWaves waves;
   moert::Prediction prediction;
   moert::Prediction::Outcome outcome; /// of the guess for the layer that was routed last
-  moert_error error; /// of the running entry function
+  moert_error error;                  /// of the running entry function
   moert::Atomic<uint32_t> busy, cancelled;
   bool hasLogits;
 };

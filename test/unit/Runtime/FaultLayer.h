@@ -84,7 +84,7 @@ private:
   std::atomic<uint64_t> firstRead{0}, countReads{0};
   std::atomic<ReadFault> readFault{ReadFault::None};
   std::atomic<uint64_t> firstRefused[kNumRequests] = {}, countRefused[kNumRequests] = {};
-  uint64_t ledgerRequest = 0;
+  std::atomic<uint64_t> ledgerRequest{0};
 };
 
 /// Descriptors and threads of this process.

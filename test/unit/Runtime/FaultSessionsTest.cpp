@@ -44,20 +44,21 @@ TEST(FaultSessions, CancelDuringAMiss) {
   Opened run(layer, settings()[0], path);
   std::vector<int32_t> held;
   int numCancelled = 0;
+  std::atomic<int> countdown{0};
+  layer.atRead = [&](int, uint64_t offset) {
+    if (offset >= layout.experts && offset < layout.rows && --countdown == 0)
+      api().session_cancel(run.session);
+    return 0;
+  };
   for (int32_t step = 0; step < 40; ++step) {
     // In the middle of the read of an expert; which one, differs from step to step.
-    std::atomic<int> countdown{1 + step % 5};
-    layer.atRead = [&](int, uint64_t offset) {
-      if (offset >= layout.experts && offset < layout.rows && --countdown == 0)
-        api().session_cancel(run.session);
-      return 0;
-    };
+    countdown = 1 + step % 5;
     moert_status status = api().decode(run.session, step, nullptr);
-    layer.atRead = nullptr;
+    bool isTooLate = status == MOERT_STATUS_OK && countdown.exchange(0) <= 0;
     numCancelled += status == MOERT_STATUS_CANCELLED;
     if (status == MOERT_STATUS_CANCELLED)
       EXPECT_EQ(api().session_length(run.session), held.size());
-    else if (countdown <= 0) // in the last layer it came too late, and is meant for the next call
+    else if (isTooLate) // in the last layer it came too late, and is meant for the next call
       EXPECT_EQ(api().decode(run.session, step, nullptr), MOERT_STATUS_CANCELLED);
     held.push_back(step);
     if (status != MOERT_STATUS_OK) {
@@ -160,9 +161,9 @@ TEST(FaultSessions, FailuresOfOneDoNotTouchTheOther) {
     stop = true;
     faulty.join();
     EXPECT_GT(numFailed, 3);
-    layer.reset();
     api().session_destroy(other);
     run.close();
+    layer.reset();
   }
 }
 
