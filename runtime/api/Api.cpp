@@ -138,7 +138,8 @@ static moert_status chat(const moert_model *model, const moert_message *messages
     return status;
   moert_chat_options copy = {};
   if (options)
-    if (moert_status status = copyOptions(options, offsetof(moert_chat_options, thinking), &copy, sizeof(copy), error))
+    if (moert_status status = copyOptions(options, offsetof(moert_chat_options, thinking), alignof(moert_chat_options),
+                                          &copy, sizeof(copy), error))
       return status;
   if (copy.thinking > MOERT_THINKING_OFF)
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
@@ -210,7 +211,8 @@ static moert_status generate(moert_session *session, const int32_t *ids, size_t 
   if (!session || !options)
     return noSession(error);
   moert_generate_options copy = {};
-  if (moert_status status = copyOptions(options, offsetof(moert_generate_options, sampler), &copy, sizeof(copy), error))
+  if (moert_status status = copyOptions(options, offsetof(moert_generate_options, sampler),
+                                        alignof(moert_generate_options), &copy, sizeof(copy), error))
     return status;
   BusyGuard guard(*session, error);
   return guard.status ? guard.status : generateText(*session, ids, count, copy, generated, capacity, out, error);

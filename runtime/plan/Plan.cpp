@@ -74,13 +74,13 @@ static moert_status resolveWindow(const moert_model_descriptor &d, const moert_o
   return MOERT_STATUS_OK;
 }
 
-moert_status copyOptions(const void *options, uint32_t smallestBytes, void *copy, uint32_t copyBytes,
-                         moert_error *error) {
-  // A size that no version will reach is one that was never set.
+moert_status copyOptions(const void *options, uint32_t smallestBytes, uint32_t alignment, void *copy,
+                         uint32_t copyBytes, moert_error *error) {
+  // A size that no version will reach is one that was never set. None ends within a field: half a pointer is none.
   constexpr uint32_t kLargestBytes = 4096;
   uint32_t structBytes = 0;
   memcpy(&structBytes, options, sizeof(structBytes));
-  if (structBytes < smallestBytes || structBytes > kLargestBytes)
+  if (structBytes < smallestBytes || structBytes > kLargestBytes || structBytes % alignment != 0)
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT,
                 "options.struct_bytes is %u, expected the size of the struct, which is %u in this version", structBytes,
                 copyBytes);
@@ -148,7 +148,8 @@ moert_status resolveOptions(const moert_model_descriptor &d, const moert_open_op
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "options are null");
   copy = {};
   settings = {};
-  if (moert_status status = copyOptions(options, offsetof(moert_open_options, pack_path), &copy, sizeof(copy), error))
+  if (moert_status status = copyOptions(options, offsetof(moert_open_options, pack_path), alignof(moert_open_options),
+                                        &copy, sizeof(copy), error))
     return status;
   if (copy.reader_lanes > kMaxReaderLanes)
     return outOfRange(error, "reader_lanes", copy.reader_lanes, "0 (automatic) to", kMaxReaderLanes);
@@ -169,6 +170,9 @@ moert_status resolveOptions(const moert_model_descriptor &d, const moert_open_op
     return outOfRange(error, "eviction", copy.eviction, "0 (default) to", MOERT_EVICTION_FREQUENCY_RECENCY);
   if (copy.prediction > MOERT_PREDICTION_ALWAYS)
     return outOfRange(error, "prediction", copy.prediction, "0 (automatic) to", MOERT_PREDICTION_ALWAYS);
+  constexpr uint32_t kMostDelayUs = 10000000;
+  if (copy.read_delay_us > kMostDelayUs)
+    return outOfRange(error, "read_delay_us", copy.read_delay_us, "at most", kMostDelayUs);
   if (copy.buffered_reads > 1)
     return outOfRange(error, "buffered_reads", copy.buffered_reads, "0 or", 1);
   if (copy.preload > 1)

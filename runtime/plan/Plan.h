@@ -60,8 +60,8 @@ struct Plan {
 moert_status checkDescriptor(const moert_model_descriptor &descriptor, moert_error *error);
 /// Copies a struct that begins with its size: what the caller's version has; the rest stays zero. A larger one is taken
 /// if what this library does not know is zero.
-moert_status copyOptions(const void *options, uint32_t smallestBytes, void *copy, uint32_t copyBytes,
-                         moert_error *error);
+moert_status copyOptions(const void *options, uint32_t smallestBytes, uint32_t alignment, void *copy,
+                         uint32_t copyBytes, moert_error *error);
 /// Copies what the caller's version of the struct has, checks ranges, fills defaults.
 moert_status resolveOptions(const moert_model_descriptor &descriptor, const moert_open_options *options,
                             moert_open_options &copy, Settings &settings, moert_error *error);

@@ -148,7 +148,7 @@ TEST(OptionStructs, OfOtherVersionsAreTakenOrRefused) {
   newer.later[3] = 1;
   EXPECT_EQ(api().plan(&newer.known, &info, &error), MOERT_STATUS_UNSUPPORTED);
   EXPECT_NE(std::string(error.message).find("does not know"), std::string::npos) << error.message;
-  for (uint32_t bytes : {0u, 4u, UINT32_MAX}) {
+  for (uint32_t bytes : {0u, 4u, 12u, 76u, UINT32_MAX}) {
     newer.known.struct_bytes = bytes;
     EXPECT_EQ(api().plan(&newer.known, &info, &error), MOERT_STATUS_INVALID_ARGUMENT);
   }

@@ -95,6 +95,10 @@ TEST(Plan, NamesTheRangeOfEachOption) {
   EXPECT_EQ(planOf(bad, info, &message), MOERT_STATUS_INVALID_ARGUMENT);
   EXPECT_NE(message.find("options.context is 257, expected at most the compiled context 256"), std::string::npos);
   bad = options("");
+  bad.read_delay_us = 10000001;
+  EXPECT_EQ(planOf(bad, info, &message), MOERT_STATUS_INVALID_ARGUMENT);
+  EXPECT_NE(message.find("options.read_delay_us is 10000001, expected at most 10000000"), std::string::npos);
+  bad = options("");
   bad.struct_bytes = 0;
   EXPECT_EQ(planOf(bad, info, &message), MOERT_STATUS_INVALID_ARGUMENT);
   EXPECT_NE(message.find("options.struct_bytes is 0"), std::string::npos);
