@@ -3,7 +3,10 @@
 """Runs a compiled model under a budget for the harness, and tells what each layer of each token did.
 
 usage: paged_worker.py OUT.so [--threads N] [--budget BYTES] [--lanes N] [--delay-us N] [--buffered 0|1]
-       [--eviction N] [--prediction N] [--trace 0|1]
+       [--eviction N] [--prediction N] [--trace 0|1] [--touch 0|1]
+
+With --touch 1 as much memory as the budget is touched and given back just before opening.
+
 
 Requests as in protocol.py, and
   {"do": "first", "tokens": N}                  seconds from opening the model to the first token behind N others
@@ -15,6 +18,7 @@ token did (bound.py).
 import argparse
 import ctypes
 import hashlib
+import mmap
 import os
 import sys
 import time
@@ -72,6 +76,14 @@ COUNTERS = ("expert_hits", "expert_misses", "expert_bytes_read", "stall_ns", "pr
             "prefetch_late", "prefetch_cancelled", "prefetch_bytes_read", "predicted", "predicted_right")
 
 
+def touch_memory(size_bytes):
+    """Has the host of a virtual machine back so much free memory: it takes idle memory away, and gives it back slowly."""
+    with mmap.mmap(-1, size_bytes) as memory:
+        memory.madvise(mmap.MADV_HUGEPAGE)
+        for offset in range(0, size_bytes, mmap.PAGESIZE):
+            memory[offset] = 1
+
+
 class PagedModel(moec_worker.Model):
     def __init__(self, arguments):
         self.rows, self.tokens, self.arguments = [], [], arguments
@@ -80,7 +92,10 @@ class PagedModel(moec_worker.Model):
         self.logits = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(self.api.logits)
 
     def open_options(self, pack):
-        a, self.opened = self.arguments, time.perf_counter()
+        a = self.arguments
+        if a.touch:
+            touch_memory(a.budget)
+        self.opened = time.perf_counter()
         return OpenOptions(struct_bytes=ctypes.sizeof(OpenOptions), threads=a.threads, pack_path=pack.encode(),
                            pack_fd=-1, reader_lanes=a.lanes, budget_bytes=a.budget, eviction=a.eviction,
                            prediction=a.prediction, buffered_reads=a.buffered, read_delay_us=a.delay_us,
@@ -164,7 +179,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("so")
     for name, default in (("threads", 1), ("chunk", 0), ("budget", 0), ("lanes", 0), ("delay-us", 0), ("buffered", 0),
-                          ("eviction", 0), ("prediction", 0), ("trace", 0)):
+                          ("eviction", 0), ("prediction", 0), ("trace", 0), ("touch", 0)):
         parser.add_argument("--" + name, type=int, default=default)
     protocol.serve(PagedModel(parser.parse_args()), reply)
 

@@ -187,7 +187,7 @@ def measure_cold(bench):
     for name, budget in bench.budgets():
         for tokens in (1, 16):
             before = bench.reads.bytes_per_s()
-            with bench.opened(budget) as (worker, _):
+            with bench.opened(budget, touch=1) as (worker, _):
                 result = worker.request("first", tokens=tokens)
             bandwidth = (before + bench.reads.bytes_per_s()) / 2
             needed = bench.report["bytes_by_class"]["resident"] + result["distinct"] * bench.record_bytes
