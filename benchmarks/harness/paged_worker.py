@@ -77,7 +77,7 @@ COUNTERS = ("expert_hits", "expert_misses", "expert_bytes_read", "stall_ns", "pr
 
 
 def touch_memory(size_bytes):
-    """Has the host of a virtual machine back so much free memory: it takes idle memory away, and gives it back slowly."""
+    """Makes the host of a virtual machine give memory back that it took away while idle, which takes it long."""
     with mmap.mmap(-1, size_bytes) as memory:
         memory.madvise(mmap.MADV_HUGEPAGE)
         for offset in range(0, size_bytes, mmap.PAGESIZE):
