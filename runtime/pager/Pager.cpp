@@ -82,6 +82,12 @@ Transfer *Pager::claim() {
       continue;
     }
     bool isNeeded = isDemanded(transfer);
+    // Somebody waited for it since it was given up, and gave up, too.
+    if (transfer.isCancelled && !isNeeded && !transfer.numHands) {
+      settle(transfer);
+      unused = &transfer;
+      continue;
+    }
     isBusy = isBusy || (isNeeded && (transfer.hasUnclaimed() || transfer.numReading));
     numAhead += !isNeeded;
     if (!transfer.hasUnclaimed() || (transfer.isCancelled && !isNeeded))
