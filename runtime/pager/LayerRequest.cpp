@@ -22,15 +22,12 @@ void LayerRequest::place(Carver &carver, uint64_t expertsPerLayer, uint64_t maxP
   victims = carver.take<VictimList::Victim>(expertsPerLayer);
 }
 
-/// What routers write in place of an expert for ranks that are not used.
-static constexpr int32_t kUnused = -1;
-
 int32_t LayerRequest::sort(int32_t atLayer, int32_t expertsPerLayer, const int32_t *ids, int32_t numPairs) {
   memset(counts, 0, sizeof(int32_t) * (static_cast<size_t>(expertsPerLayer) + 1));
   for (int32_t p = 0; p < numPairs; ++p) {
-    if (ids[p] < kUnused || ids[p] >= expertsPerLayer)
+    if (ids[p] < kUnusedRank || ids[p] >= expertsPerLayer)
       return p;
-    if (ids[p] != kUnused)
+    if (ids[p] != kUnusedRank)
       ++counts[ids[p] + 1];
   }
   for (int32_t e = 0; e < expertsPerLayer; ++e) {
@@ -40,7 +37,7 @@ int32_t LayerRequest::sort(int32_t atLayer, int32_t expertsPerLayer, const int32
       routed[numRouted++] = {atLayer * expertsPerLayer + e, begin, end, -1, 0, RoutedState::Waiting, false};
   }
   for (int32_t p = 0; p < numPairs; ++p)
-    if (ids[p] != kUnused)
+    if (ids[p] != kUnusedRank)
       pairs[counts[ids[p]]++] = p;
   return -1;
 }

@@ -12,6 +12,9 @@
 
 namespace moert {
 
+/// What routers write in place of an expert for ranks that are not used.
+inline constexpr int32_t kUnusedRank = -1;
+
 /// waiting -> requested (its slot is pinned for us) -> computing (in the current wave) -> done (pin dropped).
 enum class RoutedState : uint32_t { Waiting, Requested, Computing, Done };
 

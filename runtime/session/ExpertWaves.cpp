@@ -18,9 +18,6 @@ void ExpertWaves::place(Carver &carver, const moert_model_descriptor &d) {
   waveRecords = carver.take<const uint8_t *>(numExperts);
 }
 
-/// What the router writes in place of an expert for ranks that are not used.
-static constexpr int32_t kUnused = -1;
-
 moert_status ExpertWaves::begin(Pager &pager, const moert_model_descriptor &d, int32_t layer, const int32_t *ids,
                                 int64_t numTokens, int32_t topK, int64_t used, moert_error *error) {
   if (layer < 0 || static_cast<uint32_t>(layer) >= d.num_layers || topK < 1 || static_cast<uint32_t>(topK) > d.top_k ||
@@ -33,7 +30,7 @@ moert_status ExpertWaves::begin(Pager &pager, const moert_model_descriptor &d, i
   int32_t numPairs = static_cast<int32_t>(numTokens) * topK;
   int32_t bad = request.sort(layer, numExperts, ids, numPairs);
   for (int32_t p = 0; p < numPairs && bad < 0; ++p)
-    if (ids[p] == kUnused ? p % topK < used : !pager.hasExpert(layer * numExperts + ids[p]))
+    if (ids[p] == kUnusedRank ? p % topK < used : !pager.hasExpert(layer * numExperts + ids[p]))
       bad = p;
   if (bad >= 0) {
     request.clear();
@@ -76,7 +73,7 @@ bool ExpertWaves::takeRouting(moert_routing &taken) {
   // Nobody reads the pairs of the last wave any more, and there is room for the ids.
   int32_t numPairs = static_cast<int32_t>(routing.num_tokens * routing.top_k);
   for (int32_t p = 0; p < numPairs; ++p)
-    wavePairs[p] = kUnused;
+    wavePairs[p] = kUnusedRank;
   for (int32_t i = 0; i < request.numRouted; ++i) {
     const RoutedExpert &entry = request.routed[i];
     for (int32_t p = entry.pairBegin; p < entry.pairEnd; ++p)
