@@ -108,7 +108,7 @@ llvm::Error checkFlags(CacheOptions &options, llvm::ArrayRef<std::string> positi
 }
 
 /// Page slots, ascending, at least those of one token's layer.
-std::vector<uint64_t> slotsOf(const CacheOptions &options, const Routing &routing) {
+std::vector<uint64_t> slotsOf(const CacheOptions &options, const RoutingTrace &routing) {
   std::vector<uint64_t> slots = options.slots;
   std::vector<uint64_t> percents = {15, 25, 50, 75};
   if (!options.percents.empty())
@@ -124,7 +124,7 @@ std::vector<uint64_t> slotsOf(const CacheOptions &options, const Routing &routin
 }
 
 /// A request looks at every slot: refuses what would take more than minutes.
-llvm::Error checkWork(const Routing &routing, llvm::ArrayRef<uint64_t> slots) {
+llvm::Error checkWork(const RoutingTrace &routing, llvm::ArrayRef<uint64_t> slots) {
   constexpr uint64_t kMost = uint64_t(1) << 35;
   uint64_t numSlots = 0;
   for (uint64_t count : slots)
@@ -150,7 +150,7 @@ Json countsAsJson(const CacheCounts &counts) {
       .set("hit_rate", std::round(counts.hitRate() * 1e6) / 1e6);
 }
 
-std::string writeStudy(const Routing &routing, llvm::ArrayRef<CacheRow> rows, const CacheCounts &again) {
+std::string writeStudy(const RoutingTrace &routing, llvm::ArrayRef<CacheRow> rows, const CacheCounts &again) {
   JsonArray budgets;
   for (const CacheRow &row : rows) {
     JsonObject found;
@@ -184,7 +184,7 @@ std::string writeStudy(const Routing &routing, llvm::ArrayRef<CacheRow> rows, co
   return writeJson(std::move(root));
 }
 
-std::string formatStudy(const Routing &routing, llvm::ArrayRef<CacheRow> rows, const CacheCounts &again) {
+std::string formatStudy(const RoutingTrace &routing, llvm::ArrayRef<CacheRow> rows, const CacheCounts &again) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << routing.source << ": " << routing.layers << " layers, " << routing.experts << " experts, top-"

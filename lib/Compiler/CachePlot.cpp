@@ -29,7 +29,7 @@ std::string escape(llvm::StringRef text) {
   return result;
 }
 
-void drawAxes(llvm::raw_ostream &stream, const Routing &routing) {
+void drawAxes(llvm::raw_ostream &stream, const RoutingTrace &routing) {
   stream << llvm::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" ", kWidth, kHeight)
          << "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
   stream << "<text x=\"" << llvm::format("%g", kLeft) << "\" y=\"20\">" << escape(routing.source) << ": "
@@ -52,7 +52,7 @@ void drawAxes(llvm::raw_ostream &stream, const Routing &routing) {
 
 } // namespace
 
-std::string plotCache(const Routing &routing, llvm::ArrayRef<CacheRow> rows) {
+std::string plotCache(const RoutingTrace &routing, llvm::ArrayRef<CacheRow> rows) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   drawAxes(stream, routing);

@@ -32,7 +32,7 @@ struct Use {
 };
 
 /// The different experts of each request, with their next uses.
-std::vector<std::vector<Use>> findNextUses(const Routing &routing) {
+std::vector<std::vector<Use>> findNextUses(const RoutingTrace &routing) {
   std::vector<std::vector<Use>> uses(routing.requests.size());
   std::vector<size_t> nextOf(size_t(routing.layers) * routing.experts, SIZE_MAX);
   for (size_t r = routing.requests.size(); r-- > 0;) {
@@ -55,7 +55,7 @@ std::vector<std::vector<Use>> findNextUses(const Routing &routing) {
 
 llvm::ArrayRef<CachePolicy> cachePolicies() { return kPolicies; }
 
-CacheCounts simulateCache(const Routing &routing, uint64_t numSlots, moert_eviction eviction) {
+CacheCounts simulateCache(const RoutingTrace &routing, uint64_t numSlots, moert_eviction eviction) {
   moert_cache_shape shape = {routing.layers, routing.experts, static_cast<uint32_t>(numSlots),
                              routing.maxTokens * routing.topK};
   constexpr size_t kAlign = 64;
@@ -75,7 +75,7 @@ CacheCounts simulateCache(const Routing &routing, uint64_t numSlots, moert_evict
   return counts;
 }
 
-CacheCounts simulateBelady(const Routing &routing, uint64_t numSlots) {
+CacheCounts simulateBelady(const RoutingTrace &routing, uint64_t numSlots) {
   std::vector<std::vector<Use>> uses = findNextUses(routing);
   std::vector<size_t> nextOf(size_t(routing.layers) * routing.experts, 0);
   std::set<std::pair<size_t, uint32_t>> inMemory; // by next use

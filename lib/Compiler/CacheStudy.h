@@ -6,7 +6,7 @@
 #define LIB_COMPILER_CACHESTUDY_H
 
 #include "include/moert/moert.h"
-#include "lib/Compiler/Routing.h"
+#include "lib/Compiler/RoutingTrace.h"
 
 namespace moec {
 
@@ -24,10 +24,10 @@ struct CachePolicy {
 llvm::ArrayRef<CachePolicy> cachePolicies();
 
 /// Replays with the runtime's slots, from empty ones.
-CacheCounts simulateCache(const Routing &routing, uint64_t numSlots, moert_eviction eviction);
+CacheCounts simulateCache(const RoutingTrace &routing, uint64_t numSlots, moert_eviction eviction);
 /// The fewest misses that are possible: after each request, what stays is what is used soonest, out of what was there
 /// and what was asked for.
-CacheCounts simulateBelady(const Routing &routing, uint64_t numSlots);
+CacheCounts simulateBelady(const RoutingTrace &routing, uint64_t numSlots);
 
 struct CacheRow {
   uint64_t slots;
@@ -36,7 +36,7 @@ struct CacheRow {
 };
 
 /// A plot of hit rates over the share of experts in memory.
-std::string plotCache(const Routing &routing, llvm::ArrayRef<CacheRow> rows);
+std::string plotCache(const RoutingTrace &routing, llvm::ArrayRef<CacheRow> rows);
 
 } // namespace moec
 

@@ -4,7 +4,7 @@
 #ifndef LIB_COMPILER_ROUTINGCALLS_H
 #define LIB_COMPILER_ROUTINGCALLS_H
 
-#include "lib/Compiler/Routing.h"
+#include "lib/Compiler/RoutingTrace.h"
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ namespace moec {
 /// Appends the requests of `numTokens` tokens. `choose(token, layer, ids)` writes topK ids; it is called by token, then
 /// by layer, both ascending.
 template <typename Choose>
-void cutIntoCalls(Routing &routing, uint64_t numTokens, const Conversation &conversation, Choose choose) {
+void cutIntoCalls(RoutingTrace &routing, uint64_t numTokens, const Conversation &conversation, Choose choose) {
   uint64_t turn = conversation.prompt + conversation.reply;
   for (uint64_t token = 0; token < numTokens;) {
     uint64_t at = conversation.prompt ? token % turn : 0, n = 1;

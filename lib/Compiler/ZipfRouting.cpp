@@ -2,8 +2,8 @@
 /// \file
 /// Routing by popularities that follow Zipf's law and drift. Integers but for the popularities, which are rounded to
 /// 2^-24 of the largest.
-#include "lib/Compiler/Routing.h"
 #include "lib/Compiler/RoutingCalls.h"
+#include "lib/Compiler/RoutingTrace.h"
 
 #include "lib/Support/Fault.h"
 
@@ -109,12 +109,12 @@ private:
 
 } // namespace
 
-llvm::Expected<Routing> drawRouting(const ZipfOptions &options, const Conversation &conversation) {
+llvm::Expected<RoutingTrace> drawRouting(const ZipfOptions &options, const Conversation &conversation) {
   uint64_t perToken = uint64_t(options.layers) * options.topK;
   if (options.tokens > kMaxRoutingIds / perToken)
     return fault("--tokens " + llvm::Twine(options.tokens) + " with " + llvm::Twine(perToken) +
                  " experts each are too many; at most " + llvm::Twine(kMaxRoutingIds / perToken) + " can be drawn");
-  Routing routing;
+  RoutingTrace routing;
   llvm::raw_string_ostream(routing.source)
       << llvm::format("zipf %g, drift %llu, seed %llu", options.exponent,
                       static_cast<unsigned long long>(options.drift), static_cast<unsigned long long>(options.seed));

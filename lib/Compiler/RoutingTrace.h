@@ -2,8 +2,8 @@
 /// \file
 /// What the routers of a model chose, call after call: from a file of `moe-run --trace`, from an array of numpy, or
 /// drawn. Main source: docs/paging.md.
-#ifndef LIB_COMPILER_ROUTING_H
-#define LIB_COMPILER_ROUTING_H
+#ifndef LIB_COMPILER_ROUTINGTRACE_H
+#define LIB_COMPILER_ROUTINGTRACE_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -29,7 +29,7 @@ struct RecordedRun {
   bool isRepeatable; ///< nothing was loaded ahead of need, and no call failed
 };
 
-struct Routing {
+struct RoutingTrace {
   std::string source; ///< for tables: the path, or what was drawn
   uint32_t layers = 0, experts = 0, topK = 0;
   uint64_t tokens = 0, decoded = 0; ///< all, and those that were alone in their call
@@ -63,10 +63,10 @@ inline constexpr uint64_t kMaxRoutingIds = uint64_t(1) << 25;
 
 /// Errors: no such file; neither a trace nor a uint8 array [tokens, layers, top-k]; sizes that do not fit together; ids
 /// out of range; the message has path, place, found and expected.
-llvm::Expected<Routing> readRouting(llvm::StringRef path, std::optional<uint32_t> experts,
-                                    const Conversation &conversation);
+llvm::Expected<RoutingTrace> readRouting(llvm::StringRef path, std::optional<uint32_t> experts,
+                                         const Conversation &conversation);
 /// Errors: more than kMaxRoutingIds ids.
-llvm::Expected<Routing> drawRouting(const ZipfOptions &options, const Conversation &conversation);
+llvm::Expected<RoutingTrace> drawRouting(const ZipfOptions &options, const Conversation &conversation);
 
 } // namespace moec
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Reading of traces and arrays.
-#include "lib/Compiler/Routing.h"
+#include "lib/Compiler/RoutingTrace.h"
 #include "lib/Compiler/RoutingCalls.h"
 
 #include "include/moert/RoutingTrace.h"
@@ -52,14 +52,14 @@ llvm::Error checkHeader(llvm::StringRef path, const moert_trace_header &header, 
   return llvm::Error::success();
 }
 
-llvm::Expected<Routing> parseTrace(llvm::StringRef path, llvm::StringRef bytes) {
+llvm::Expected<RoutingTrace> parseTrace(llvm::StringRef path, llvm::StringRef bytes) {
   if (bytes.size() < sizeof(moert_trace_header))
     return damaged(path, "it has " + llvm::Twine(bytes.size()) + " bytes, its header " +
                              llvm::Twine(sizeof(moert_trace_header)));
   auto header = readAt<moert_trace_header>(bytes, 0);
   if (llvm::Error error = checkHeader(path, header, bytes.size()))
     return error;
-  Routing routing;
+  RoutingTrace routing;
   routing.source = path.str();
   routing.layers = header.num_layers;
   routing.experts = header.num_experts;
@@ -96,14 +96,14 @@ llvm::Expected<Routing> parseTrace(llvm::StringRef path, llvm::StringRef bytes) 
   return routing;
 }
 
-llvm::Expected<Routing> parseArray(llvm::StringRef path, std::optional<uint32_t> experts,
-                                   const Conversation &conversation) {
+llvm::Expected<RoutingTrace> parseArray(llvm::StringRef path, std::optional<uint32_t> experts,
+                                        const Conversation &conversation) {
   auto array = readNpy(path);
   if (!array)
     return array.takeError();
   if (array->type != NpyType::UInt8 || array->shape.size() != 3 || array->values.empty())
     return fault("'" + path + "' is no routing: expected uint8 [tokens, layers, top-k]");
-  Routing routing;
+  RoutingTrace routing;
   routing.source = path.str();
   uint64_t tokens = array->shape[0], layers = array->shape[1], topK = array->shape[2];
   auto largest = static_cast<uint32_t>(*std::max_element(array->values.begin(), array->values.end()));
@@ -127,7 +127,7 @@ llvm::Expected<Routing> parseArray(llvm::StringRef path, std::optional<uint32_t>
 }
 
 /// Tokens and layers as they come: a token counts once, in the first layer that has experts.
-llvm::Error countTokens(llvm::StringRef path, Routing &routing) {
+llvm::Error countTokens(llvm::StringRef path, RoutingTrace &routing) {
   if (routing.requests.empty())
     return fault("'" + path + "' has no requests for experts");
   std::vector<bool> isThere(routing.layers);
@@ -147,8 +147,8 @@ llvm::Error countTokens(llvm::StringRef path, Routing &routing) {
 
 } // namespace
 
-llvm::Expected<Routing> readRouting(llvm::StringRef path, std::optional<uint32_t> experts,
-                                    const Conversation &conversation) {
+llvm::Expected<RoutingTrace> readRouting(llvm::StringRef path, std::optional<uint32_t> experts,
+                                         const Conversation &conversation) {
   auto bytes = readTextFile(path, kMaxFileBytes);
   if (!bytes)
     return bytes.takeError();
