@@ -139,11 +139,10 @@ LogicalResult RouterTopkOp::verify() {
 
 LogicalResult PredictExpertsOp::verify() {
   auto x = getX().getType(), w = getW().getType();
-  QuantAttr quant = getQuant(w);
   // (C1)
   if (x.getDimSize(0) != 1 || x.getEncoding() || getNorm().getType().getDimSize(0) != x.getDimSize(1) ||
-      w.getDimSize(1) != x.getDimSize(1) || (quant && quant.isInteger()))
-    return emitOpError("expects x [1, H] in f32, a norm [H] and W [E, H] of floats, but got ")
+      w.getDimSize(1) != x.getDimSize(1) || !isStoredFloat(w))
+    return emitOpError("expects x [1, H] in f32, a norm [H] and W [E, H] in f32 or f16, but got ")
            << x << ", " << getNorm().getType() << " and " << w;
   // (C2)
   if (static_cast<int64_t>(getK()) < 1 || static_cast<int64_t>(getK()) > w.getDimSize(0))

@@ -118,7 +118,7 @@ def Moe_PredictExpertsOp : Moe_Op<"predict_experts", [MemoryEffects<[MemWrite]>]
     sum x as it is before that layer has added its part. It is a hint to read those experts ahead; no value depends on it.
     Source: Eliseev and Mazur, "Fast Inference of Mixture-of-Experts Language Models with Offloading", arXiv:2312.17238.
 
-    - (C1) x is [1, H] without encoding, norm has H values, W is [E, H] without integer codes
+    - (C1) x is [1, H] without encoding, norm has H values, W is [E, H] in f32 or f16
     - (C2) 1 <= k <= E
     - (C3) eps is positive and finite, the layer is from 0
 

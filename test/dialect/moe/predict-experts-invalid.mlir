@@ -4,7 +4,7 @@
 
 // moe.predict_experts (C1): several tokens
 func.func @f(%x: tensor<?x256xf32>, %n: tensor<256xf32>, %w: tensor<16x256xf32>) {
-  // expected-error @+1 {{expects x [1, H] in f32, a norm [H] and W [E, H] of floats, but got 'tensor<?x256xf32>'}}
+  // expected-error @+1 {{expects x [1, H] in f32, a norm [H] and W [E, H] in f32 or f16, but got 'tensor<?x256xf32>'}}
   moe.predict_experts %x norm(%n) router(%w) {layer = 1, k = 4, eps = 1.0e-6 : f32}
     : tensor<?x256xf32>, tensor<256xf32>, tensor<16x256xf32>
   return
@@ -14,7 +14,7 @@ func.func @f(%x: tensor<?x256xf32>, %n: tensor<256xf32>, %w: tensor<16x256xf32>)
 
 // moe.predict_experts (C1): another norm
 func.func @f(%x: tensor<1x256xf32>, %n: tensor<128xf32>, %w: tensor<16x256xf32>) {
-  // expected-error @+1 {{expects x [1, H] in f32, a norm [H] and W [E, H] of floats, but got}}
+  // expected-error @+1 {{expects x [1, H] in f32, a norm [H] and W [E, H] in f32 or f16, but got}}
   moe.predict_experts %x norm(%n) router(%w) {layer = 1, k = 4, eps = 1.0e-6 : f32}
     : tensor<1x256xf32>, tensor<128xf32>, tensor<16x256xf32>
   return
@@ -25,7 +25,7 @@ func.func @f(%x: tensor<1x256xf32>, %n: tensor<128xf32>, %w: tensor<16x256xf32>)
 // moe.predict_experts (C1): integer codes
 !w = tensor<16x256xf32, #moe.q<scheme = i8, group = 32>>
 func.func @f(%x: tensor<1x256xf32>, %n: tensor<256xf32>, %w: !w) {
-  // expected-error @+1 {{expects x [1, H] in f32, a norm [H] and W [E, H] of floats, but got}}
+  // expected-error @+1 {{expects x [1, H] in f32, a norm [H] and W [E, H] in f32 or f16, but got}}
   moe.predict_experts %x norm(%n) router(%w) {layer = 1, k = 4, eps = 1.0e-6 : f32}
     : tensor<1x256xf32>, tensor<256xf32>, !w
   return
