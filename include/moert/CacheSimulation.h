@@ -18,6 +18,7 @@ typedef struct moert_cache_shape {
   uint32_t max_pairs; /* most tokens of a request times the most ids of a token */
 } moert_cache_shape;
 
+/// For one thread at a time.
 typedef struct moert_cache_simulation moert_cache_simulation;
 
 /// What a request cost.
@@ -32,7 +33,7 @@ uint64_t moert_cache_bytes(const moert_cache_shape *shape);
 /// needs no end. Shapes are the caller's to check: products of its numbers fit in 31 bits, and none is 0.
 moert_cache_simulation *moert_cache_create(void *memory, const moert_cache_shape *shape, moert_eviction eviction);
 /// A layer's turn: ids[num_tokens, top_k], row-major by token, -1 = not used. False, with nothing done, if an id is not
-/// below num_experts.
+/// below num_experts. The layer and the number of ids (at least 1, at most max_pairs) are the caller's to check.
 int32_t moert_cache_request(moert_cache_simulation *simulation, uint32_t layer, const int32_t *ids, uint32_t num_tokens,
                             uint32_t top_k, moert_cache_result *result);
 /// Whether an expert is in memory.

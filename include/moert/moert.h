@@ -85,7 +85,7 @@ typedef struct moert_routing {
   uint16_t num_guessed_right; /* of those, among the ids */
   uint64_t bytes_read;        /* of the missed ones */
   uint64_t begin_ns;          /* the router had spoken; monotonic clock */
-  uint64_t end_ns;            /* all experts were computed */
+  uint64_t end_ns;            /* all experts were computed; 0 = the call failed before */
 } moert_routing;
 /// Called on the thread of the call, once for each layer with experts; valid during the call only. Must be quick and
 /// must not use the session.
@@ -119,7 +119,8 @@ typedef struct moert_open_options {
                                  a call after a failure goes on (docs/c-api.md); up to 64; 0 = 2; UINT32_MAX = none */
   uint32_t eviction;          /* moert_eviction */
   uint32_t prediction;        /* moert_prediction */
-  uint32_t buffered_reads;    /* 1: read experts through the page cache even where direct reads work */
+  uint32_t buffered_reads;    /* 1: read experts and resident weights through the page cache even where direct reads
+                                 work; they do not stay there */
   uint32_t read_delay_us;     /* for experiments: each expert costs the reader threads at least this much more time */
   uint32_t preload;           /* 1: with room for every expert, open returns when all of them are in memory; 0: they are
                                  read on demand first, and the rest when nothing else is to be read */
@@ -172,15 +173,15 @@ typedef struct moert_statistics {
   uint64_t slides;             /* times that a session dropped tokens to go on */
   uint32_t pinned_cpus;        /* number of CPUs in moert_open_options::cpus; 0 = not pinned */
   uint32_t reserved;
-  uint64_t tokens_replayed; /* computed again from what a session holds: by slides, after rewinds and failures */
-  uint64_t prefetch_issued; /* experts whose reading ahead began */
-  uint64_t prefetch_useful; /* of those, in memory when they were needed */
-  uint64_t prefetch_late;   /* of those, still being read when they were needed: counted as misses */
-  uint64_t prefetch_cancelled;
-  uint64_t prefetch_bytes_read;
-  uint64_t predicted;       /* experts predicted for layers that were then routed */
-  uint64_t predicted_right; /* of those, needed */
-  float slow_flash;         /* shares of the time of all calls lost to a cause (docs/debugging.md) */
+  uint64_t tokens_replayed;     /* computed again from what a session holds: by slides, after rewinds and failures */
+  uint64_t prefetch_issued;     /* experts whose reading ahead began */
+  uint64_t prefetch_useful;     /* of those, in memory when they were needed */
+  uint64_t prefetch_late;       /* of those, still being read when they were needed: counted as misses */
+  uint64_t prefetch_cancelled;  /* of those, given up because the router chose others */
+  uint64_t prefetch_bytes_read; /* ahead of need, without the late ones: theirs are in expert_bytes_read */
+  uint64_t predicted;           /* experts predicted for layers that were then routed */
+  uint64_t predicted_right;     /* of those, needed */
+  float slow_flash;             /* shares of the time of all calls lost to a cause (docs/debugging.md) */
   float slow_swap;
   float slow_throttled;
   float slow_oversubscribed;
