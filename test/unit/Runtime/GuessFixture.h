@@ -6,6 +6,7 @@
 
 #include "WavesFixture.h"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <unistd.h>
@@ -15,12 +16,12 @@ namespace fake {
 constexpr uint64_t kPieceBytes = 8192;
 constexpr uint64_t kPieces = kRecordBytes / kPieceBytes;
 
-/// Records the pieces of experts that are read, and holds back the reading at one of them.
+/// Records the pieces of experts that are read, and holds back the reading at one or two of them.
 struct Gate {
   uint64_t experts = 0; /// where they begin
   moert::Mutex mutex = {};
   std::vector<uint64_t> pieces; /// expert * kPieces + piece
-  std::atomic<uint64_t> held{UINT64_MAX};
+  std::atomic<uint64_t> held{UINT64_MAX}, alsoHeld{UINT64_MAX};
   std::atomic<bool> isHolding{false};
 
   static int64_t read(void *user, int fd, void *destination, uint64_t sizeBytes, uint64_t offset) {
@@ -31,7 +32,7 @@ struct Gate {
         moert::Lock lock(self.mutex);
         self.pieces.push_back(piece);
       }
-      while (self.held == piece) {
+      while (self.held == piece || self.alsoHeld == piece) {
         self.isHolding = true;
         std::this_thread::yield();
       }
@@ -41,6 +42,12 @@ struct Gate {
   void waitUntilHeld() {
     while (!isHolding)
       std::this_thread::yield();
+  }
+  void waitUntilRead(uint64_t piece) {
+    for (bool isRead = false; !isRead; std::this_thread::yield()) {
+      moert::Lock lock(mutex);
+      isRead = std::find(pieces.begin(), pieces.end(), piece) != pieces.end();
+    }
   }
   void letGo() {
     held = UINT64_MAX;
@@ -62,8 +69,6 @@ struct Gate {
 /// Layer 1's expert e is kExperts + e.
 struct Guessing {
   explicit Guessing(uint32_t lanes, uint64_t numSlots = 8, moert_prediction mode = MOERT_PREDICTION_ALWAYS) {
-    PackLayout layout;
-    path = makePack({}, &layout);
     moert::Hooks hooks = {};
     hooks.read = Gate::read;
     hooks.user = &gate;
@@ -100,7 +105,8 @@ struct Guessing {
     EXPECT_EQ(api().statistics(model, &stats, nullptr), MOERT_STATUS_OK);
     return stats;
   }
-  std::string path;
+  PackLayout layout;
+  std::string path = makePack({}, &layout); /// fills in the model, whose sizes `w` needs
   Gate gate;
   moert_model *model = nullptr;
   Waves w;

@@ -67,6 +67,43 @@ TEST(ReaderLanes, ALateGuessGoesOnAsDemanded) {
   EXPECT_EQ(stats.expert_bytes_read, 4u * kRecordBytes);
 }
 
+void request(Guessing &g, Waves &w, std::vector<int32_t> ids) {
+  moert_error error = {};
+  EXPECT_EQ(w.waves.begin(g.model->pager, moert_model_v1, 1, ids.data(), 1, kTopK, kTopK, &error), MOERT_STATUS_OK);
+}
+
+TEST(ReaderLanes, AWrongGuessThatIsNeededAndGivenUpAgainLeavesItsSlot) {
+  Guessing g(2);
+  constexpr uint64_t kFirst = (kExperts + 2) * kPieces, kSecond = (kExperts + 3) * kPieces;
+  g.gate.held = kFirst;
+  g.gate.alsoHeld = kFirst + 1;
+  g.predict({kExperts + 2});
+  g.gate.waitUntilRead(kFirst + 1);
+  // Each of two guesses turns out wrong while a lane has a piece of it in hand.
+  request(g, g.w, {4, 5});
+  g.predict({kExperts + 3});
+  g.gate.alsoHeld = kSecond;
+  g.gate.waitUntilRead(kSecond);
+  request(g, g.w, {4, 5});
+  // Then both are needed. The second lane goes on with the first one, and nobody has the second one in hand.
+  request(g, g.w, {2, 3});
+  g.gate.alsoHeld = kFirst + 2;
+  g.gate.waitUntilRead(kFirst + 2);
+  g.w.waves.finish(g.model->pager);
+  g.gate.alsoHeld = UINT64_MAX;
+  g.gate.letGo();
+  request(g, g.w, {6, 7});
+  g.w.waves.finish(g.model->pager);
+  g.waitFor(kExperts + 6);
+  g.waitFor(kExperts + 7);
+  for (bool isLeft = false; !isLeft; std::this_thread::yield()) {
+    moert::Lock lock(g.model->pager.mutex);
+    isLeft = g.model->pager.table.slotOf(kExperts + 2) < 0;
+  }
+  moert::Lock lock(g.model->pager.mutex);
+  EXPECT_EQ(g.model->pager.table.slotOf(kExperts + 3), -1);
+}
+
 TEST(ReaderLanes, WhatIsDemandedIsReadFirst) {
   Guessing g(1);
   g.gate.held = 0;
