@@ -234,9 +234,10 @@ moert_open_options fake::options(const std::string &path, uint64_t budget, uint3
   return result;
 }
 
-uint64_t fake::budgetFor(uint64_t numSlots, uint32_t threads) {
+uint64_t fake::budgetFor(uint64_t numSlots, uint32_t threads, uint32_t lanes) {
   moert_plan_info info = {};
   moert_open_options everything = options("", 0, threads);
+  everything.reader_lanes = lanes;
   EXPECT_EQ(api().plan(&everything, &info, nullptr), MOERT_STATUS_OK);
   return info.plan_bytes - (info.num_experts - numSlots) * info.slot_bytes;
 }

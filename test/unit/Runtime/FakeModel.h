@@ -46,8 +46,8 @@ std::vector<int32_t> somePrompt(size_t count);
 
 const moert_api &api();
 moert_open_options options(const std::string &path, uint64_t budget = 0, uint32_t threads = 2);
-/// Budget with exactly `numSlots` page slots.
-uint64_t budgetFor(uint64_t numSlots, uint32_t threads = 2);
+/// Budget with exactly `numSlots` page slots, for `lanes` reader threads (0 = the default).
+uint64_t budgetFor(uint64_t numSlots, uint32_t threads = 2, uint32_t lanes = 0);
 moert_model *openOrDie(const moert_open_options &options);
 uint64_t residentSetBytes();
 

@@ -74,7 +74,7 @@ struct Guessing {
     hooks.user = &gate;
     hooks.checkStates = true;
     hooks.pieceBytes = kPieceBytes;
-    moert_open_options given = options(path, budgetFor(numSlots, 1), 1);
+    moert_open_options given = options(path, budgetFor(numSlots, 1, lanes), 1);
     given.reader_lanes = lanes;
     given.prediction = mode;
     model = openWith(given, hooks);
