@@ -5,6 +5,7 @@
 #include "lib/Compiler/RoutingCalls.h"
 #include "lib/Compiler/RoutingTrace.h"
 
+#include "include/moert/SplitMix64.h"
 #include "lib/Support/Fault.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -17,16 +18,10 @@ namespace moec {
 
 namespace {
 
-/// SplitMix64.
 class Random {
 public:
   explicit Random(uint64_t seed) : state(seed) {}
-  uint64_t next() {
-    uint64_t z = state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
+  uint64_t next() { return moert_split_mix_64(&state); }
   uint64_t below(uint64_t bound) { return static_cast<uint64_t>(static_cast<unsigned __int128>(next()) * bound >> 64); }
 
 private:

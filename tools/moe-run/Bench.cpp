@@ -12,6 +12,8 @@
 #include "tools/moe-run/Slow.h"
 #include "tools/moe-run/doctor/Machine.h"
 
+#include "moert/SplitMix64.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,21 +23,6 @@
 namespace moerun {
 
 namespace {
-
-/// SplitMix64: the numbers are the same on every machine.
-class Random {
-public:
-  explicit Random(uint64_t seed) : state(seed) {}
-  uint64_t next() {
-    uint64_t z = state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
-
-private:
-  uint64_t state;
-};
 
 /// One line of the result: `count` tokens, timed `repetitions` times.
 struct Measurement {
@@ -94,7 +81,7 @@ private:
   const Options &options;
   Array<Measurement> &tests;
   Array<double> &rates;
-  Random random;
+  uint64_t random; // state of moert_split_mix_64
   moert_model_info info = {};
   moert_plan_info plan = {};
   moert_statistics last = {};
@@ -148,7 +135,7 @@ bool Bench::fillIds() {
   if (!ids.reserve(info.context))
     return printError("out of memory for %u tokens", info.context);
   for (uint32_t i = 0; i < info.context; ++i)
-    ids.data()[i] = static_cast<int32_t>(random.next() % info.vocab_size);
+    ids.data()[i] = static_cast<int32_t>(moert_split_mix_64(&random) % info.vocab_size);
   ids.setSize(info.context);
   return true;
 }
