@@ -21,7 +21,12 @@ void Pager::unpin(int32_t slot) {
   loaded.wakeAll();
 }
 
-moert_status Pager::failure(moert_error *error) const {
+moert_status Pager::failure(int32_t slot, moert_error *error) const {
+  const PageSlot &page = table[slot];
+  if (page.expert != lastFailed || page.failure != lastError.status)
+    return fail(error, page.failure, "cannot load expert %d of layer %d (%s); another load failed after it: %s",
+                page.expert % static_cast<int32_t>(table.expertsPerLayer()), page.layer, statusName(page.failure),
+                lastError.message);
   if (error)
     *error = lastError;
   return lastError.status;
@@ -157,7 +162,7 @@ void Pager::finishLoad(const Transfer &transfer) {
 void Pager::settle(Transfer &transfer) {
   int32_t slot = transfer.slot;
   if (transfer.status != MOERT_STATUS_OK)
-    table.failLoad(slot);
+    table.failLoad(slot, transfer.status);
   else if (transfer.isWhole())
     finishLoad(transfer);
   else if (transfer.isCancelled && !isDemanded(transfer))

@@ -79,8 +79,8 @@ public:
   /// The turn of `layer` began, and what it needs is pinned: `numUseful` and `numLate` of what was read ahead. What was
   /// read ahead for it in vain is given up.
   void settleAhead(int32_t layer, int32_t numUseful, int32_t numLate);
-  /// Error of the last load that failed.
-  moert_status failure(moert_error *error) const;
+  /// Error of the failed load of `slot`: whole if it was the last that failed, else its status and the last one's text.
+  moert_status failure(int32_t slot, moert_error *error) const;
   /// 0, or the number of the violated invariant.
   int assertState() const;
   bool isBroken() const { return brokenInvariant != 0; }
@@ -110,6 +110,7 @@ private:
   /// These two let go of the mutex meanwhile.
   void readPiece(Transfer &transfer, uint32_t piece);
   void hashArrived(Transfer &transfer);
+  void noteFailure(Transfer &transfer, const moert_error &error);
   /// What is due when no lane has the transfer in hand.
   void settle(Transfer &transfer);
   void finishLoad(const Transfer &transfer);
@@ -130,6 +131,7 @@ private:
   int32_t turn;      /// the layer whose turn it is
   bool stopping, checks;
   int brokenInvariant;
+  int32_t lastFailed; /// the expert of `lastError`
   moert_error lastError;
 };
 

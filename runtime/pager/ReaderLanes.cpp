@@ -81,6 +81,12 @@ moert_status Pager::startLanes(Ledger &ledger, uint32_t laneCount, uint64_t dela
   return MOERT_STATUS_OK;
 }
 
+void Pager::noteFailure(Transfer &transfer, const moert_error &error) {
+  transfer.status = error.status;
+  lastFailed = table[transfer.slot].expert;
+  lastError = error;
+}
+
 void Pager::readPiece(Transfer &transfer, uint32_t piece) {
   int32_t slot = transfer.slot;
   uint64_t begin = transfer.pieceBegin(piece), bytes = transfer.sizeOf(piece);
@@ -97,8 +103,7 @@ void Pager::readPiece(Transfer &transfer, uint32_t piece) {
   if (status == MOERT_STATUS_OK) {
     transfer.arrived |= 1ull << piece;
   } else {
-    transfer.status = status;
-    lastError = error;
+    noteFailure(transfer, error);
   }
 }
 
@@ -119,10 +124,8 @@ void Pager::hashArrived(Transfer &transfer) {
     mutex.lock();
     transfer.isHashing = false;
     ++transfer.numHashed;
-    if (status != MOERT_STATUS_OK) {
-      transfer.status = status;
-      lastError = error;
-    }
+    if (status != MOERT_STATUS_OK)
+      noteFailure(transfer, error);
   }
 }
 
@@ -167,7 +170,7 @@ moert_status Pager::loadAll(moert_error *error) {
     while (table[slot].state == SlotState::Loading)
       loaded.wait(mutex);
     if (table[slot].state == SlotState::Failed)
-      status = failure(error);
+      status = failure(slot, error);
     if (table[slot].pins)
       unpin(slot);
   }

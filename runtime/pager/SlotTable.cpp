@@ -54,8 +54,9 @@ void SlotTable::finishLoad(int32_t slot) {
   --loadingCount;
 }
 
-void SlotTable::failLoad(int32_t slot) {
+void SlotTable::failLoad(int32_t slot, moert_status why) {
   PageSlot &page = slots[slot];
+  page.failure = why;
   slotOfExpert[page.expert] = -1;
   --loadingCount;
   if (page.pins)

@@ -6,6 +6,8 @@
 #ifndef RUNTIME_PAGER_SLOTTABLE_H
 #define RUNTIME_PAGER_SLOTTABLE_H
 
+#include "moert/moert.h"
+
 #include <stdint.h>
 
 namespace moert {
@@ -24,6 +26,7 @@ struct PageSlot {
   uint32_t generation; /// tag: counts the loads of this slot, so that who remembers a slot sees whether it is the same
   int32_t next;        /// in the list of empty slots
   bool isAhead;        /// loaded, or being loaded, ahead of a need that did not show yet
+  moert_status failure : 8; /// of a failed slot: why
 };
 
 /// Invariants, checked by `assertState`:
@@ -47,7 +50,7 @@ public:
   /// Takes an empty slot, of which there must be one; the load has `pins` waiters: 1, or 0 ahead of need.
   int32_t startLoad(int32_t expert, uint32_t pins);
   void finishLoad(int32_t slot);
-  void failLoad(int32_t slot);
+  void failLoad(int32_t slot, moert_status why);
   void cancelLoad(int32_t slot);
   /// For all waiters of a failed load, whose expert must have no other slot by now.
   void retryLoad(int32_t slot);

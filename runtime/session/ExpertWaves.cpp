@@ -145,7 +145,7 @@ moert_status ExpertWaves::collect(Pager &pager, moert_error *error) {
       tryAgain(pager, entry);
     SlotState state = pager.table[entry.slot].state;
     if (state == SlotState::Failed)
-      return pager.failure(error);
+      return pager.failure(entry.slot, error);
     if (state != SlotState::Pinned)
       continue;
     entry.state = RoutedState::Computing;

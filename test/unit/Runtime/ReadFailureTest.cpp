@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Each read of a whole run fails once: the run says so, leaks nothing, and goes on when the file can be read again.
-#include "FakeModel.h"
-
-#include "runtime/api/Model.h"
-
-#include <gtest/gtest.h>
+#include "WavesFixture.h"
 
 #include <atomic>
-#include <cstring>
 #include <unistd.h>
 
 using namespace fake;
@@ -79,6 +74,50 @@ TEST(ReadFailure, EachReadFailsOnceOrTwice) {
   }
   // All but the probe of direct reads, which is given up without an error.
   EXPECT_EQ(numFailed, total - 1);
+}
+
+/// Refuses to read from `begin` to `end`.
+struct Refused {
+  uint64_t begin = 0, end = 0;
+  static int64_t read(void *user, int fd, void *destination, uint64_t sizeBytes, uint64_t offset) {
+    auto &self = *static_cast<Refused *>(user);
+    return offset >= self.begin && offset < self.end ? -5
+                                                     : pread(fd, destination, sizeBytes, static_cast<off_t>(offset));
+  }
+};
+
+TEST(ReadFailure, EachOfTwoLoadsIsToldItsOwn) {
+  PackLayout layout;
+  std::string path = makePack({}, &layout);
+  flipBit(path, layout.experts + kRecordBytes + 100);
+  Refused refused;
+  moert_open_options given = options(path, budgetFor(5, 1), 1);
+  given.reader_lanes = 1;
+  moert_model *model = openWith(given, {Refused::read, &refused, 0, true});
+  moert::Pager &pager = model->pager;
+  {
+    moert::Lock lock(pager.mutex);
+    refused = {layout.experts, layout.experts + kRecordBytes};
+    int32_t slots[2];
+    for (int32_t expert : {0, 1})
+      pager.enqueue(slots[expert] = pager.table.startLoad(expert, 1));
+    while (pager.table.numLoading())
+      pager.loaded.wait(pager.mutex);
+    moert_error error = {};
+    EXPECT_EQ(pager.failure(slots[0], &error), MOERT_STATUS_IO);
+    EXPECT_EQ(error.status, MOERT_STATUS_IO);
+    EXPECT_EQ(std::string(error.message)
+                  .rfind("cannot load expert 0 of layer 0 (io); another load failed after it: "
+                         "expert 1 of layer 0 is damaged: checksum of ",
+                         0),
+              0u)
+        << error.message;
+    EXPECT_EQ(pager.failure(slots[1], &error), MOERT_STATUS_CORRUPT);
+    EXPECT_EQ(std::string(error.message).rfind("expert 1 of layer 0 is damaged: checksum of ", 0), 0u) << error.message;
+    pager.unpin(slots[0]);
+    pager.unpin(slots[1]);
+  }
+  api().close(model);
 }
 
 } // namespace

@@ -64,7 +64,7 @@ TEST(SlotTable, RandomTransitionsKeepTheInvariants) {
       break;
     case 2:
       if (page.state == SlotState::Loading)
-        s.table.failLoad(slot);
+        s.table.failLoad(slot, MOERT_STATUS_IO);
       break;
     case 3:
       if (page.state == SlotState::Loading && !page.pins)
