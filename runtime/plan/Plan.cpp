@@ -181,7 +181,7 @@ moert_status resolveOptions(const moert_model_descriptor &d, const moert_open_op
                          : copy.state_checkpoints             ? copy.state_checkpoints
                                                               : kDefaultCheckpoints;
   settings.stateCheckpoints = d.plan.state_bytes ? checkpoints : 0;
-  settings.readerLanes = d.plan.num_expert_records ? (copy.reader_lanes ? copy.reader_lanes : 2) : 0;
+  settings.readerLanes = d.plan.num_expert_records ? (copy.reader_lanes ? copy.reader_lanes : kDefaultReaderLanes) : 0;
   settings.context = copy.context ? copy.context : d.context;
   settings.maxSessions = copy.max_sessions ? copy.max_sessions : 1;
   settings.expertsUsed = copy.experts_used ? copy.experts_used : d.top_k;
@@ -223,16 +223,21 @@ static moert_status refuse(const moert_plan_info &info, const Settings &settings
         consumers[k] = other;
       }
   char needed[kSizeTextBytes], given[kSizeTextBytes], largest[3][kSizeTextBytes];
-  char checkpoints[48] = "";
+  char checkpoints[48] = "", lanes[48] = "", threads[48] = "";
+  // Each thread has a stack: in the minimum, and worth a word where somebody asked for more than the usual number.
+  if (settings.readerLanes > kDefaultReaderLanes)
+    snprintf(lanes, sizeof(lanes), ", the reader lanes (now %u)", settings.readerLanes);
+  if (settings.threads > kPlannedThreads)
+    snprintf(threads, sizeof(threads), ", the threads (now %u)", settings.threads);
   if (settings.stateCheckpoints)
     snprintf(checkpoints, sizeof(checkpoints), ", the state checkpoints (now %u)", settings.stateCheckpoints);
   return fail(error, MOERT_STATUS_BUDGET,
-              "needs %s, budget is %s (%s %s, %s %s, %s %s); raise the budget, or lower the context (now %u)%s or the "
-              "sessions (now %u)",
+              "needs %s, budget is %s (%s %s, %s %s, %s %s); raise the budget, or lower the context (now %u)%s%s%s or "
+              "the sessions (now %u)",
               sizeText(info.min_bytes, needed), sizeText(info.budget_bytes, given), consumers[0].name,
               sizeText(consumers[0].bytes, largest[0]), consumers[1].name, sizeText(consumers[1].bytes, largest[1]),
-              consumers[2].name, sizeText(consumers[2].bytes, largest[2]), settings.context, checkpoints,
-              settings.maxSessions);
+              consumers[2].name, sizeText(consumers[2].bytes, largest[2]), settings.context, checkpoints, lanes,
+              threads, settings.maxSessions);
 }
 
 moert_status makePlan(const moert_model_descriptor &d, const Settings &settings, Plan &plan, moert_error *error) {

@@ -60,6 +60,11 @@ TEST(Plan, RefusesABudgetBelowTheMinimum) {
   EXPECT_NE(message.find("budget is " + std::to_string(info.min_bytes - 1) + " bytes"), std::string::npos) << message;
   EXPECT_NE(message.find("overhead"), std::string::npos) << message;
   EXPECT_NE(message.find("raise the budget"), std::string::npos) << message;
+  EXPECT_EQ(message.find("the reader lanes"), std::string::npos) << message;
+  moert_open_options wide = options("", info.min_bytes, 7);
+  wide.reader_lanes = 16;
+  EXPECT_EQ(planOf(wide, refused, &message), MOERT_STATUS_BUDGET);
+  EXPECT_NE(message.find(", the reader lanes (now 16), the threads (now 7) or"), std::string::npos) << message;
 }
 
 TEST(Plan, UsesTheStoredDefaultBudget) {
