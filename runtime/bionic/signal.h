@@ -5,6 +5,7 @@
 #ifndef RUNTIME_BIONIC_SIGNAL_H
 #define RUNTIME_BIONIC_SIGNAL_H
 
+#define SIGHUP 1
 #define SIGINT 2
 #define SIGPIPE 13
 #define SIGTERM 15
@@ -31,6 +32,7 @@ struct sigaction {
 
 extern "C" {
 int sigaction(int number, const struct sigaction *action, struct sigaction *old);
+int raise(int number);
 int sigemptyset(sigset_t *set);
 }
 

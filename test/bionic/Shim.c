@@ -100,11 +100,19 @@ int bionic_sigaction(int number, const struct bionic_sigaction *action,
                      struct bionic_sigaction *old) __asm__("sigaction");
 int bionic_sigaction(int number, const struct bionic_sigaction *action, struct bionic_sigaction *old) {
   int (*set)(int, const struct sigaction *, struct sigaction *) = next("sigaction");
-  if (!action || old || action->mask)
+  if (action && action->mask)
     abort(); /* not used */
-  struct sigaction own;
+  struct sigaction own, previous;
   memset(&own, 0, sizeof(own));
-  own.sa_handler = action->handler;
-  own.sa_flags = action->flags;
-  return set(number, &own, 0);
+  if (action) {
+    own.sa_handler = action->handler;
+    own.sa_flags = action->flags;
+  }
+  int result = set(number, action ? &own : 0, &previous);
+  if (old) {
+    memset(old, 0, sizeof(*old));
+    old->flags = previous.sa_flags;
+    old->handler = previous.sa_handler;
+  }
+  return result;
 }

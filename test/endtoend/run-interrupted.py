@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # RUN: %python %s
-"""Ctrl-C ends a generation cleanly with exit code 3, a second one the program; a closed pipe is one message."""
+"""Ctrl-C ends a generation cleanly with exit code 3, a second one the program; a closed pipe is one message. Whatever
+ends it, no unfinished file stays."""
 import fcntl
 import json
 import os
@@ -11,7 +12,7 @@ import subprocess
 import termios
 import time
 
-from moectest import check, compiled, program
+from moectest import check, compiled, program, scratch
 
 prefix = compiled("int8")
 # Goes on until it is stopped: the seed meets no stop token before a pipe of one page is full.
@@ -70,3 +71,21 @@ process.stdout.close()
 err = process.stderr.read()
 check(process.wait(timeout=60) == 1, f"a closed pipe ended it with {process.returncode}")
 check(err == b"error: the output was refused: Broken pipe\n", f"{err!r}")
+
+# At the prompt nothing is generated: the signal ends the program, and the file that it has begun goes.
+for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
+    with scratch() as folder:
+        chat = [program("moe-run"), prefix + ".so", "--chat", "--trace", os.path.join(folder, "trace")]
+        process = subprocess.Popen(chat, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        while not os.listdir(folder) and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(number)
+        check(process.wait(timeout=60) == -number, f"signal {number} ended it with {process.returncode}")
+        check(os.listdir(folder) == [], f"signal {number} left {os.listdir(folder)} behind")
+
+# A hang-up while it generates ends the generation: the trace is whole.
+with scratch() as folder:
+    process = start("--trace", os.path.join(folder, "trace"))
+    process.send_signal(signal.SIGHUP)
+    _, err = process.communicate(timeout=60)
+    check(process.returncode == 3 and os.listdir(folder) == ["trace"], f"{err!r}, {os.listdir(folder)}")

@@ -3,6 +3,8 @@
 /// A file that has a temporary name until it is whole.
 #include "tools/moe-run/OutputFile.h"
 
+#include "tools/moe-run/Interrupt.h"
+
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +16,7 @@ OutputFile::~OutputFile() {
     return;
   fclose(file);
   unlink(temporaryPath.data());
+  forgetTemporary(temporaryPath.data());
 }
 
 bool OutputFile::fail(const char *action) { return printError("cannot %s %s: %s", action, path, strerror(errno)); }
@@ -29,18 +32,26 @@ bool OutputFile::open(const char *filePath, const char *what) {
   int length = snprintf(suffix, sizeof(suffix), ".%ld.tmp", static_cast<long>(getpid()));
   if (!temporaryPath.append(path, strlen(path)) || !temporaryPath.append(suffix, static_cast<size_t>(length) + 1))
     return printError("out of memory");
+  removeWhenEnded(temporaryPath.data());
   file = fopen(temporaryPath.data(), "wb");
-  return file || fail("create");
+  if (file)
+    return true;
+  int openErrno = errno;
+  forgetTemporary(temporaryPath.data());
+  errno = openErrno;
+  return fail("create");
 }
 
 bool OutputFile::finish() {
   FILE *closing = file;
   file = nullptr;
-  if (fclose(closing) == 0 && rename(temporaryPath.data(), path) == 0)
-    return true;
-  fail("write");
-  unlink(temporaryPath.data());
-  return false;
+  bool isWhole = fclose(closing) == 0 && rename(temporaryPath.data(), path) == 0;
+  if (!isWhole) {
+    fail("write");
+    unlink(temporaryPath.data());
+  }
+  forgetTemporary(temporaryPath.data());
+  return isWhole;
 }
 
 } // namespace moerun
