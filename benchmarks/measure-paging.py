@@ -23,12 +23,14 @@ import paging  # noqa: E402
 import rows  # noqa: E402
 
 
+def budget(name):
+    if name != "min" and not (name.isdecimal() and 1 <= int(name) <= 100):
+        raise argparse.ArgumentTypeError(f"expects percents from 1 to 100 or 'min', but got '{name}'")
+    return name
+
+
 def budgets(text):
-    names = text.split(",")
-    for name in names:
-        if name != "min" and not (name.isdecimal() and 1 <= int(name) <= 100):
-            raise argparse.ArgumentTypeError(f"expects percents from 1 to 100 or 'min', but got '{name}'")
-    return names
+    return [budget(name) for name in text.split(",")]
 
 
 def parse(arguments):
@@ -61,6 +63,8 @@ def parse(arguments):
     add("--peer-context", type=engines.count, default=512, help="of the peers (512)")
     add("--peer-warm", type=engines.count, default=16, help="tokens before the peers' decoded ones (16)")
     add("--peer-tokens", type=engines.count, default=8, help="decoded tokens of the peers (8)")
+    add("--turns", type=engines.count, default=1, help="of the peers, between ours (1)")
+    add("--our-budget", type=budget, help="of ours beside the peers, where it is another than theirs")
     add("--stream-peer", help="program and flags; gets MODEL --cache-mb N --threads N --context N")
     add("--stream-fixed-bytes", type=engines.count, default=1300 << 20,
         help="bytes that the streaming peer needs beside its cache (1363148800)")

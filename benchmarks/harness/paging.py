@@ -87,8 +87,8 @@ def io_details(bench, result):
     return {"tokens_per_s": tokens / result["seconds"], "hit_rate": result["expert_hits"] / max(routed, 1),
             "missed_MB_per_token": result["expert_misses"] * bench.record_bytes / tokens / 1e6,
             "read_MB_per_token": result["expert_bytes_read"] / tokens / 1e6,
-            "disk_GB_per_s": result["bandwidth"] / 1e9, "disk_before_and_after":
-            [round(value / 1e9, 3) for value in result["bandwidths"]]}
+            "disk_GB_per_s": result["bandwidth"] / 1e9,
+            "disk_before_and_after": rounded(value / 1e9 for value in result["bandwidths"])}
 
 
 def measure_bound(bench):
@@ -209,23 +209,51 @@ def measure_same(bench):
     bench.add("same", "all", len(set(digests.values())), "different logits", {"runs": len(digests)}, most=1)
 
 
-def compare(bench, bar, least, command, name, budget, details):
-    """Our tokens/s / those of a peer below the same limit, one after the other."""
-    options = bench.options
+def ours_beside_a_peer(bench, budget):
     with bench.opened(budget) as (worker, _):
-        ours = bench.decode(worker)
-    file = options.peer_model
-    pack_file.evict(file, options.cache_allowed)
+        return bench.decode(worker)
+
+
+def tokens_of_peer(bench, command, budget):
+    """Seconds of a peer's tokens, bytes that it read for them, and how often it hit the limit meanwhile."""
+    options = bench.options
+    pack_file.evict(options.peer_model, options.cache_allowed)
     with bench.limited(command, budget) as (peer, group):
         # What the peer needs until its memory is as full as in the long run.
         peer.measure("decode", options.peer_warm, 1, options.threads)
+        before = group.counters().get("limit_hits", 0)
         theirs = peer.measure("decode", options.peer_warm + 2, options.peer_tokens, options.threads)
-        counters = group.counters()
-    ratio = ours["tokens"] and len(ours["tokens"]) / ours["seconds"] / (options.peer_tokens / theirs["seconds"])
-    bench.add(bar, name, ratio, "x peer", {
-        **io_details(bench, ours), "peer_tokens_per_s": options.peer_tokens / theirs["seconds"],
-        "peer": peer.heads[0]["peer"], "peer_limit_hits": counters.get("limit_hits"),
-        "peer_read_MB_per_token": theirs.get("bytes_read", 0) / options.peer_tokens / 1e6, **details}, least=least)
+        return {**theirs, "limit_hits": group.counters().get("limit_hits", 0) - before, "peer": peer.heads[0]["peer"]}
+
+
+def compare(bench, bar, least, command, name, budget, details):
+    """Our tokens/s / those of a peer below the same limit, in turns that begin and end with ours."""
+    options = bench.options
+    our_budget = bench.budget(options.our_budget) if options.our_budget else budget
+    ours, theirs = [ours_beside_a_peer(bench, our_budget)], []
+    for _ in range(options.turns):
+        theirs.append(tokens_of_peer(bench, command, budget))
+        ours.append(ours_beside_a_peer(bench, our_budget))
+    rates = [len(run["tokens"]) / run["seconds"] for run in ours]
+    peer_rates = [options.peer_tokens / run["seconds"] for run in theirs]
+    needed = [needed_bytes(bench, run) for run in ours]
+    bench.add(bar, name, median(rates) / median(peer_rates), "x peer", {
+        "our_budget": options.our_budget or name, **io_details(bench, ours[-1]), "tokens_per_s": median(rates),
+        "peer_tokens_per_s": median(peer_rates), "each": rounded(rates), "peer_each": rounded(peer_rates),
+        "needed_MB_per_token": median(needed) / 1e6, "reading_alone_x_peer": median(
+            [run["bandwidth"] for run in ours]) / median(needed) / median(peer_rates),
+        "peer": theirs[0]["peer"], "peer_limit_hits": median([run["limit_hits"] for run in theirs]),
+        "peer_read_MB_per_token": median([run.get("bytes_read", 0) for run in theirs]) / options.peer_tokens / 1e6,
+        **details}, least=least)
+
+
+def needed_bytes(bench, run):
+    """Bytes of a token's experts that were not in memory, read ahead or when needed."""
+    return (run["expert_misses"] + run["prefetch_useful"]) * bench.record_bytes / len(run["tokens"])
+
+
+def rounded(values):
+    return [round(value, 3) for value in values]
 
 
 def measure_peer_mmap(bench):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routing like that of `moec synth --routing zipf:S` for the peer's random weights. Main source: docs/synthetic-models.md,
-whose formulas these are; the values differ, as the peer's file is made otherwise."""
+"""Routing like that of `moec synth --routing zipf:S` for the peer's random weights. Main source:
+docs/synthetic-models.md, whose formulas these are; the values differ, as the peer's file is made otherwise."""
 import math
 import statistics
 
-# Element 0 of every embedding, in standard deviations of the others: a Q4_K block's largest scale and code, over a scale
-# of 32 with a spread of 4.61 codes (peer_model.py).
+# Element 0 of every embedding, in standard deviations of the others: a Q4_K block's largest scale and code, over a
+# scale of 32 with a spread of 4.61 codes (peer_model.py).
 FIRST_ELEMENT = 63 * 15 / (32 * 4.61)
 
 

@@ -5,7 +5,8 @@ A worker first prints one object that describes it. A request is one JSON object
   {"do": "decode", "depth": D, "tokens": N, "threads": T}    one token, not counted, behind D, then N timed one by one
   {"do": "prefill", "depth": D, "tokens": N, "threads": T}   N tokens behind D, timed together
   {"do": "memory"}                                           resident bytes before loading and at most
-and its answer one object with `seconds` (and `joins`, where the engine counts them).
+and its answer one object with `seconds` and `bytes_read`, what the process read from disks meanwhile (and `joins`,
+where the engine counts them).
 """
 import json
 import sys
@@ -19,6 +20,15 @@ def token_ids(vocabulary, count):
         state = (state * 1103515245 + 12345) & 0x7FFFFFFF
         ids.append((state >> 8) % vocabulary)
     return ids
+
+
+def bytes_read():
+    """Bytes that this process read from disks, page faults of mapped files included; 0 where nothing counts them."""
+    try:
+        with open("/proc/self/io", encoding="ascii") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("read_bytes:"))
+    except OSError:
+        return 0
 
 
 def status_bytes(field):
@@ -55,15 +65,16 @@ def answer(engine, request):
     engine.set_threads(request["threads"])
     go_to(engine, request["depth"])
     if request["do"] == "prefill":
-        joins, start = engine.joins(), time.perf_counter()
+        joins, read, start = engine.joins(), bytes_read(), time.perf_counter()
         engine.feed(request["tokens"])
     else:
         engine.step()
-        joins, start = engine.joins(), time.perf_counter()
+        joins, read, start = engine.joins(), bytes_read(), time.perf_counter()
         for _ in range(request["tokens"]):
             engine.step()
     seconds = time.perf_counter() - start
-    return {"seconds": seconds, "joins": None if joins is None else engine.joins() - joins}
+    return {"seconds": seconds, "bytes_read": bytes_read() - read,
+            "joins": None if joins is None else engine.joins() - joins}
 
 
 def serve(engine, reply=answer):
