@@ -62,6 +62,8 @@ def files(machine):
         ("proc/meminfo", meminfo(available_kib=tight - 1), "memory", "warning", (tight - 1) * 1024, (),
          "MiB available"),
         ("proc/meminfo", meminfo(available_kib=least // 1024 + 1), "memory", "warning", (least // 1024 + 1) * 1024,
+         (), "MiB available"),
+        ("proc/meminfo", meminfo(available_kib=least // 1024 + 1), "memory", "warning", (least // 1024 + 1) * 1024,
          ("--memory", least), "MiB available"),
         ("proc/meminfo", meminfo(available_kib=TINY // 1024), "memory", "error", TINY // 1024 * 1024, (), "2.9 MiB"),
         ("proc/meminfo", meminfo(swap_free_kib=3_000_000), "swap", "warning", 1_000_000 * 1024, (), "976.6 of 3906.2"),
@@ -102,6 +104,19 @@ def bounds(machine):
     check(code == 0 and not report["findings"], f"as many threads as fast cores: {report['findings']}")
 
 
+def advised_memory(machine):
+    """Where the remedy has a budget, that budget has no finding; one byte below the least that has none, it says so."""
+    report = examine(machine)[0]
+    least = report["min_bytes"] + 2_000_000_000
+    with machine.changed("proc/meminfo", meminfo(available_kib=-(-least // 1024))):
+        remedy = expect(machine, "memory", "warning", None)["remedy"]
+        found = examine(machine, "--memory", re.search(r"--memory (\d+)", remedy)[1])
+        check(found[1] == 0 and not found[0]["findings"], f"{remedy}: {found}")
+    with machine.changed("proc/meminfo", meminfo(available_kib=(least - 1) // 1024)):
+        remedy = expect(machine, "memory", "warning", None)["remedy"]
+        check(f"no --memory leaves 2 GB: with the minimum, --memory {report['min_bytes']}, 0.0 MiB" in remedy, remedy)
+
+
 def groups(machine):
     """Of control groups the one with the least memory counts, parents included; what can be dropped is not used."""
     machine.write("proc/self/auxv", auxv(4096))
@@ -136,6 +151,7 @@ with scratch() as folder:
     shutil.copy(PREFIX + ".so", alone + ".so")
     expect(machine, "pack", "error", None, prefix=alone)
     check(SEEN == set(ROWS), f"rows of docs/doctor.md without a case: {set(ROWS) - SEEN}")
+    advised_memory(machine)
     bounds(machine)
     machine.remove("proc/self/auxv")
     machine.write("proc/self/smaps", "00400000-00452000 r-xp\nSize: 328 kB\nKernelPageSize:       16 kB\n")

@@ -13,6 +13,20 @@ static constexpr uint64_t kSpareBytes = 2000000000;
 
 static unsigned long long print(uint64_t value) { return static_cast<unsigned long long>(value); }
 
+/// Where only the room for everything else is too small: a lower budget, if one leaves it.
+static void adviseWarned(Finding &finding, const moert_plan_info &plan, uint64_t available) {
+  double missing = mebibytes(plan.planned_bytes + kSpareBytes - available);
+  if (available >= plan.min_bytes + kSpareBytes)
+    finding.advise("free %.1f MiB (close other apps), or run with --memory %llu: same text, lower speed", missing,
+                   print(available - kSpareBytes));
+  else if (plan.min_bytes < plan.planned_bytes)
+    finding.advise("free %.1f MiB (close other apps); no --memory leaves 2 GB: with the minimum, --memory %llu, %.1f "
+                   "MiB are missing still",
+                   missing, print(plan.min_bytes), mebibytes(plan.min_bytes + kSpareBytes - available));
+  else
+    finding.advise("free %.1f MiB (close other apps), or lower --context: the plan is the minimum already", missing);
+}
+
 void checkMemory(Patient &patient) {
   const moert_plan_info &plan = patient.plan;
   Findings &findings = patient.findings;
@@ -46,13 +60,8 @@ void checkMemory(Patient &patient) {
             "bytes");
   if (state == State::Error)
     f.advise("close other apps, or lower --context; below the minimum this model does not run");
-  else if (available >= kSpareBytes && available - kSpareBytes >= plan.min_bytes)
-    f.advise("close other apps, or run with --memory %llu: same text, lower speed", print(available - kSpareBytes));
-  else if (plan.min_bytes < plan.planned_bytes)
-    f.advise("close other apps, or run with --memory %llu (the minimum): same text, lower speed",
-             print(plan.min_bytes));
-  else
-    f.advise("close other apps, or lower --context");
+  else if (state == State::Warning)
+    adviseWarned(f, plan, available);
 }
 
 bool readSwapped(const Machine &machine, uint64_t *pages) {
