@@ -112,6 +112,8 @@ llvm::Expected<PrecisionPlan> parsePrecisionPlan(llvm::StringRef text, llvm::Str
     return std::move(error);
   if (llvm::Error error = readRules(root, "rules", "rule", plan.rules))
     return std::move(error);
+  if (plan.quant.empty() && plan.group.empty() && plan.rules.empty())
+    return root.complain("says nothing: expects 'quant', 'group', or a line in 'tensors' or 'rules'");
   return plan;
 }
 

@@ -8,6 +8,8 @@ from moectest import DEMO, check, expect_error, moec, scratch
 RULE = '{"rules": [{"roles": "head", "encoding": "i8/32"}, %s]}'
 CASES = (
     ('{"rules": [', "parse error at line 1"),
+    ("{}", "plan.json: the document says nothing", "expects 'quant', 'group', or a line in 'tensors' or 'rules'"),
+    ('{"format": "moec precision plan 1", "tensors": [], "rules": []}', "plan.json: the document says nothing"),
     ('{"rules": 3}', "rules is 3, expects an array"),
     ('{"quant": "int2"}', "expects a precision preset", "4 bits are the floor"),
     ('{"group": "48"}', "expects a group of auto, 32, 64 or 128"),
