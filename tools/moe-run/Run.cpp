@@ -36,6 +36,7 @@ private:
   bool generate();
   moert_status generateAll(moert_error *error);
   moert_status generatePart(const int32_t *ids, size_t count, uint64_t maxTokens, bool isShown, moert_error *error);
+  void endLine();
   bool report();
   bool fail(const moert_error &error) {
     const char *text = error.message[0] ? error.message : api->status_name(error.status);
@@ -245,22 +246,29 @@ bool Runner::generate() {
   if (api->statistics(model, &result.statistics, &error) == MOERT_STATUS_OK)
     warnUnlocked(result.statistics);
   watchInterrupts(api, session);
-  result.generated.finish_reason = MOERT_FINISH_ERROR;
   moert_status status = generateAll(&error);
   result.peakBytes = peakResidentBytes();
-  if (status == MOERT_STATUS_CANCELLED || result.generated.finish_reason == MOERT_FINISH_CANCELLED) {
-    bool failed = outputFailed || logitsFailed;
-    result.generated.finish_reason = failed ? MOERT_FINISH_ERROR : MOERT_FINISH_CANCELLED;
-    exitCode = failed ? kExitFault : kExitDegraded;
+  bool isCancelled = status == MOERT_STATUS_CANCELLED || result.generated.finish_reason == MOERT_FINISH_CANCELLED;
+  if (isCancelled || outputFailed || logitsFailed) {
+    result.generated.finish_reason = MOERT_FINISH_CANCELLED;
+    exitCode = kExitDegraded;
     // A row of logits that could not be written has been reported by its file.
     return outputFailed ? printError("the output was refused: %s", strerror(outputErrno)) : !logitsFailed;
   }
   if (status != MOERT_STATUS_OK) {
-    result.generated.finish_reason = MOERT_FINISH_ERROR;
+    if (result.ids.size())
+      endLine();
     return fail(error);
   }
   exitCode = kExitRight;
   return true;
+}
+
+/// On a terminal what follows the text begins a line.
+void Runner::endLine() {
+  if (!options.json && isatty(STDOUT_FILENO))
+    putchar('\n');
+  fflush(stdout);
 }
 
 bool Runner::report() {
@@ -270,9 +278,7 @@ bool Runner::report() {
   result.slow = slowCauses(result.statistics, options.root);
   if (options.json && !printJson(result, guesses.layers()))
     return printError("cannot write to stdout: %s", strerror(errno));
-  if (!options.json && isatty(STDOUT_FILENO))
-    putchar('\n');
-  fflush(stdout);
+  endLine();
   if (!options.quiet)
     printCounters(result);
   return true;
@@ -286,19 +292,9 @@ int Runner::run() {
     return exitCode;
   if (!checkRoot(options.root) || !load() || !open() || !readPrompt())
     return exitCode;
-  bool generated = generate();
-  if (generated && !finishTrace()) {
-    result.generated.finish_reason = MOERT_FINISH_ERROR;
-    generated = false;
-  }
-  if (generated && logits.isOpen() && !logits.finish()) {
-    result.generated.finish_reason = MOERT_FINISH_ERROR;
-    generated = false;
-  }
-  // A failed generation still gives its object: what was generated until then, and "error" as the reason.
-  // A refused output has been reported, and nobody reads on.
-  bool reported = session == nullptr || outputErrno || report();
-  return generated && reported ? exitCode : kExitFault;
+  // After an error nothing follows: neither counters nor an object could be told from those of a run that was right.
+  bool isRight = generate() && finishTrace() && (!logits.isOpen() || logits.finish()) && report();
+  return isRight ? exitCode : kExitFault;
 }
 
 } // namespace
