@@ -4,8 +4,10 @@
 
 sh: run by bash, every command must succeed. c: compiled, and called with an `api` if it is no whole program. mlir:
 through moe-opt. json: parsed, and a precision plan is followed. All documents share one folder, README.md first, whose
-model serves them all. test/structure/content-rules.test sees to it that any other block says why it is not run.
+model serves them all; git ignores what they write. test/structure/content-rules.test sees to it that any other block
+says why it is not run.
 """
+import fnmatch
 import glob
 import json
 import os
@@ -82,4 +84,10 @@ with scratch() as folder:
             print(where, block[2], flush=True)
             RUN[block[2]](textwrap.dedent(block[3]), folder, where)
             count += 1
+    with open(os.path.join(SOURCE, ".gitignore"), encoding="utf-8") as file:
+        ignored = [line.strip("/\n") for line in file]
+    written = [name for name in sorted(os.listdir(folder))
+               if not os.path.islink(os.path.join(folder, name)) and not name.startswith("snippet") and
+               not any(fnmatch.fnmatch(name, pattern) for pattern in ignored)]
+    check(not written, f"commands of the documents leave what .gitignore does not name: {written}")
 check(count > 7, f"only {count} blocks run: is the convention of docs still that of this test?")
