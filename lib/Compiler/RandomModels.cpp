@@ -64,6 +64,7 @@ llvm::Expected<RandomModel> readGgufModel(llvm::StringRef path) {
   auto translated = translateGguf(*file, model.configName);
   if (!translated)
     return translated.takeError();
+  model.keys = std::move(translated->keys);
   model.config = writeJson(translated->config);
   model.generation = writeJson(translated->generation);
   return model;

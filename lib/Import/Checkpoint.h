@@ -35,7 +35,9 @@ struct RandomModel {
   RandomType type = RandomType::BF16;
   uint64_t shardBytes = kDefaultShardBytes;
   unsigned numThreads = 0; // of hashing; 0: all cores
-  bool isHashed = true;    // false: the hashes are zero, for plans that are not compiled
+  /// Of a gguf file: what messages call a field, and what the file calls it (GgufModel.h).
+  std::vector<std::pair<std::string, std::string>> keys;
+  bool isHashed = true; // false: the hashes are zero, for plans that are not compiled
 };
 
 /// Threads: `fileHash` remembers what it computed and belongs to one thread; the rest is read only.

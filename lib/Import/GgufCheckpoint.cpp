@@ -5,10 +5,7 @@
 
 #include "lib/Import/GgufModel.h"
 #include "lib/Import/GgufTokenizer.h"
-#include "lib/Support/Fault.h"
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 
 using llvm::Error;
@@ -16,21 +13,6 @@ using llvm::Expected;
 using llvm::StringRef;
 
 namespace moec {
-
-/// An error of what the file was translated to, with the file's name and the keys that the file has.
-static Error inGgufTerms(Error error, StringRef name, const GgufModel &model) {
-  std::string text = llvm::toString(std::move(error)), result = (name + ": ").str();
-  StringRef rest = text;
-  rest.consume_front(result);
-  auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; };
-  while (!rest.empty()) {
-    StringRef word = rest.take_while(isWord), other = rest.drop_front(word.size()).take_until(isWord);
-    rest = rest.drop_front(word.size() + other.size());
-    auto known = llvm::find_if(model.keys, [&](const auto &key) { return key.first == word; });
-    result += (known == model.keys.end() ? word : StringRef(known->second)).str() + other.str();
-  }
-  return fault(result);
-}
 
 Expected<Checkpoint> Checkpoint::openGguf(StringRef path, bool isStrict) {
   std::string name = llvm::sys::path::filename(path).str();
@@ -48,15 +30,15 @@ Expected<Checkpoint> Checkpoint::openGguf(StringRef path, bool isStrict) {
     checkpoint.hashes.emplace_back();
   }
   if (Error error = checkpoint.setConfig(name, std::move(model->config)))
-    return inGgufTerms(std::move(error), name, *model);
+    return inGgufTerms(std::move(error), name, model->keys);
   if (Error error = checkpoint.setGeneration(std::move(model->generation), name))
-    return inGgufTerms(std::move(error), name, *model);
+    return inGgufTerms(std::move(error), name, model->keys);
   checkpoint.tensorList = std::move(model->tensors);
   checkpoint.warningList = std::move(model->warnings);
   if (Error error = checkpoint.sortTensors())
     return std::move(error);
   if (Error error = checkpoint.checkAll(isStrict))
-    return inGgufTerms(std::move(error), name, *model);
+    return inGgufTerms(std::move(error), name, model->keys);
   // The link step builds the tokenizer; an error of it is found here, before anything is packed.
   auto parts = ggufTokenizerParts(*file, name, static_cast<uint32_t>(checkpoint.modelConfig.vocabSize));
   if (!parts)

@@ -9,6 +9,7 @@
 #include "lib/Support/JsonCursor.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 
 #include <cmath>
@@ -419,6 +420,20 @@ Expected<GgufModel> Translator::run() {
 }
 
 Expected<GgufModel> translateGguf(const GgufFile &file, StringRef name) { return Translator(file, name).run(); }
+
+Error inGgufTerms(Error error, StringRef name, llvm::ArrayRef<std::pair<std::string, std::string>> keys) {
+  std::string text = llvm::toString(std::move(error)), result = (name + ": ").str();
+  StringRef rest = text;
+  rest.consume_front(result);
+  auto isWord = [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; };
+  while (!rest.empty()) {
+    StringRef word = rest.take_while(isWord), other = rest.drop_front(word.size()).take_until(isWord);
+    rest = rest.drop_front(word.size() + other.size());
+    auto known = llvm::find_if(keys, [&](const auto &key) { return key.first == word; });
+    result += (known == keys.end() ? word : StringRef(known->second)).str() + other.str();
+  }
+  return fault(result);
+}
 
 bool isGgufFile(StringRef path) {
   llvm::sys::fs::file_status status;

@@ -25,6 +25,10 @@ struct GgufModel {
 ///         architecture that is not built; a tensor that the architecture does not have.
 llvm::Expected<GgufModel> translateGguf(const GgufFile &file, llvm::StringRef name);
 
+/// An error of what the file `name` was translated to, with the file's name and the keys that the file has.
+llvm::Error inGgufTerms(llvm::Error error, llvm::StringRef name,
+                        llvm::ArrayRef<std::pair<std::string, std::string>> keys);
+
 /// Whether `path` is an existing file, not a folder, that is called .gguf or begins as one.
 bool isGgufFile(llvm::StringRef path);
 

@@ -3,6 +3,7 @@
 /// A checkpoint from its config alone: the files that `moec synth` would write, generated when they are read.
 #include "lib/Import/Checkpoint.h"
 
+#include "lib/Import/GgufModel.h"
 #include "lib/Support/Fault.h"
 #include "lib/Support/Files.h"
 #include "lib/Synth/ByteTokenizer.h"
@@ -15,9 +16,12 @@ using llvm::Expected;
 namespace moec {
 
 Error Checkpoint::parseConfigs(const RandomModel &model) {
-  if (Error error = setConfig(model.configName, parseJson(model.config, model.configName)))
-    return error;
-  return model.generation.empty() ? Error::success() : setGeneration(parseJson(model.generation, kGenerationFile));
+  bool isGguf = !model.keys.empty();
+  std::string generationName = isGguf ? model.configName : kGenerationFile;
+  Error error = setConfig(model.configName, parseJson(model.config, model.configName));
+  if (!error && !model.generation.empty())
+    error = setGeneration(parseJson(model.generation, generationName), generationName);
+  return error && isGguf ? inGgufTerms(std::move(error), model.configName, model.keys) : std::move(error);
 }
 
 Error Checkpoint::addTokenizer(const RandomModel &model) {
