@@ -123,11 +123,21 @@ moert_status loadDirectory(moert_model &model, moert_error *error) {
   return MOERT_STATUS_OK;
 }
 
+/// The slots that the first token will fill, whichever it is.
+static FreshRange firstSlots(const moert_model &model) {
+  const moert_model_descriptor &d = *model.descriptor;
+  uint64_t count = minOf(model.plan.info.num_slots, static_cast<uint64_t>(d.num_layers) * model.settings.expertsUsed);
+  if (!d.plan.num_expert_records)
+    return {};
+  return {model.pager.slotData(0), count * d.plan.record_bytes};
+}
+
 /// Reads the resident segment and checks each tensor while the rest is being read.
 static moert_status readResident(moert_model &model, ReadMode mode, moert_error *error) {
   const moepack_header &header = model.pack.header;
   char name[kPathBytes + 16];
   SegmentReader reader = {};
+  FreshRange slots = firstSlots(model);
   moert_status status = reader.start(model.ledger, model.pack, header.resident_offset, header.resident_bytes,
                                      model.resident.data, mode, error);
   if (status == MOERT_STATUS_OK)
@@ -135,7 +145,7 @@ static moert_status readResident(moert_model &model, ReadMode mode, moert_error 
       if (record.kind != MOEPACK_RECORD_RESIDENT)
         return MOERT_STATUS_OK;
       uint64_t begin = record.offset - header.resident_offset;
-      if (moert_status unread = reader.waitFor(begin + record.bytes, error))
+      if (moert_status unread = reader.waitFor(begin + record.bytes, slots, error))
         return unread;
       if (hash64(model.resident.data + begin, record.bytes) == record.checksum)
         return MOERT_STATUS_OK;

@@ -145,6 +145,12 @@ void Region::destroy(Ledger &ledger) {
   *this = {};
 }
 
+void FreshRange::prepareMore() {
+  uint64_t bytes = minOf(left, kHugePageBytes);
+  left = prepareRange(next, bytes) ? left - bytes : 0;
+  next += bytes;
+}
+
 int startThread(const Ledger &ledger, Thread &thread, const Region &stack, ThreadMain main, void *argument) {
   if (!ledger.allows(SystemRequest::Thread))
     return kErrnoAgain;

@@ -156,6 +156,11 @@ void populateRange(void *address, uint64_t sizeBytes) {
     bytes[offset] = 0;
 }
 
+bool prepareRange(const void *address, uint64_t sizeBytes) {
+  constexpr int kPopulateForWriting = 23;
+  return madvise(const_cast<void *>(address), sizeBytes, kPopulateForWriting) == 0;
+}
+
 bool lockRange(void *address, uint64_t sizeBytes) {
   return systemCall(kSysMlock, pointerArgument(address), static_cast<long>(sizeBytes)) == 0;
 }

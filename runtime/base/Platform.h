@@ -51,6 +51,9 @@ void preferHugePages(void *address, uint64_t sizeBytes);
 void releaseRange(void *address, uint64_t sizeBytes);
 /// Touches every page, so that the memory is resident now.
 void populateRange(void *address, uint64_t sizeBytes);
+/// The same for memory that others may be writing to: what it holds stays. False if the system does not offer that
+/// (Linux before 5.14) or has no memory; whoever writes to the range first then makes it resident.
+bool prepareRange(const void *address, uint64_t sizeBytes);
 /// Keeps a range from being swapped out. False if the system refuses.
 bool lockRange(void *address, uint64_t sizeBytes);
 void unlockRange(void *address, uint64_t sizeBytes);

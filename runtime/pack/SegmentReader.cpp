@@ -15,6 +15,7 @@ moert_status SegmentReader::start(Ledger &ledger, const PackFile &file, uint64_t
   offset = begin;
   sizeBytes = bytes;
   destination = out;
+  fresh = {out, bytes};
   mode = readMode;
   next = 0;
   failure.status = MOERT_STATUS_OK;
@@ -67,10 +68,18 @@ uint64_t SegmentReader::readBytes() const {
   return bytes;
 }
 
-moert_status SegmentReader::waitFor(uint64_t bytes, moert_error *error) {
+moert_status SegmentReader::waitFor(uint64_t bytes, FreshRange &after, moert_error *error) {
   Lock lock(mutex);
-  while (readBytes() < bytes && failure.status == MOERT_STATUS_OK)
-    advanced.wait(mutex);
+  while (readBytes() < bytes && failure.status == MOERT_STATUS_OK) {
+    FreshRange &range = fresh.left ? fresh : after;
+    if (!range.left) {
+      advanced.wait(mutex);
+      continue;
+    }
+    mutex.unlock();
+    range.prepareMore();
+    mutex.lock();
+  }
   if (error && failure.status != MOERT_STATUS_OK)
     *error = failure;
   return failure.status;

@@ -17,13 +17,14 @@ class SegmentReader {
 public:
   /// Storage is at its best with two reads under way (docs/architecture.md).
   static constexpr uint32_t kNumThreads = 2;
-  static constexpr uint64_t kPieceBytes = 1ull << 20;
+  static constexpr uint64_t kPieceBytes = 4ull << 20;
 
   /// Begins to read [offset, offset + sizeBytes) of the pack to `destination`. After a failure `stop` is still due.
   moert_status start(Ledger &ledger, const PackFile &pack, uint64_t offset, uint64_t sizeBytes, uint8_t *destination,
                      ReadMode mode, moert_error *error);
-  /// Waits until the first `sizeBytes` are there.
-  moert_status waitFor(uint64_t sizeBytes, moert_error *error);
+  /// Waits until the first `sizeBytes` are there, and prepares memory instead of sleeping: the destination, then what
+  /// will be filled after it.
+  moert_status waitFor(uint64_t sizeBytes, FreshRange &after, moert_error *error);
   /// Ends the threads; what they have in hand is read to its end.
   void stop(Ledger &ledger);
 
@@ -40,6 +41,7 @@ private:
   const PackFile *pack;
   uint64_t offset, sizeBytes, next;
   uint8_t *destination;
+  FreshRange fresh; /// the destination ahead of the readers; its owner's
   ReadMode mode;
   Mutex mutex;
   Condition advanced;
