@@ -193,7 +193,10 @@ moert_status feedPrompt(moert_session &session, const int32_t *ids, size_t count
   for (uint64_t done = 0; status == MOERT_STATUS_OK && done < count;) {
     uint64_t n = minOf(step, count - done);
     bool wantLogits = onLogits || done + n == count;
-    status = feed(session, d.prefill, "prefill", ids + done, n, wantLogits, onLogits, user, error);
+    // The code for one token says the same, and guesses what is needed next.
+    bool isOne = n == 1;
+    status = feed(session, isOne ? d.decode : d.prefill, isOne ? "decode" : "prefill", ids + done, n, wantLogits,
+                  onLogits, user, error);
     if (status != MOERT_STATUS_OK)
       break;
     session.hasLogits = wantLogits;

@@ -35,8 +35,12 @@ with scratch() as folder:
             if option == "off" or layers == 0 or (option == "auto" and not budget):
                 check(guessed == 0, f"--predict {places}, --prediction {option}, {budget}: {guessed} guessed")
             if option == "always":
-                # The first token comes from the prompt, which nothing is guessed for.
+                # The first token comes from the prompt, for whose tokens nothing is guessed.
                 check(guessed == (TOKENS - 1) * layers * TOP_K, f"{places}: {guessed} guessed, {layers} layers")
                 rights[places] = right / max(guessed, 1)
+        # A prompt of one token is computed by the code that guesses.
+        one = run_json(prefix, "--ids", prompt.split(",")[0], "--max-tokens", 1, "--greedy", "--prediction", "always",
+                       "--memory", half)
+        check(one["predicted"] == layers * TOP_K, f"{places}: {one['predicted']} guessed for a prompt of one token")
     check(rights["early"] > 0.4 and rights["late"] > rights["early"] and rights["on"] == rights["late"],
           f"shares of right guesses: {rights}")
