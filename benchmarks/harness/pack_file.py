@@ -2,6 +2,7 @@
 """A big file on its disk: how much of it is in the page cache, taking it out, and a loop of direct reads of it."""
 import contextlib
 import ctypes
+import itertools
 import mmap
 import os
 import random
@@ -46,16 +47,21 @@ def evict(path, allowed=1 << 20):
         raise SystemExit(f"error: {path}: {left} bytes stay in the page cache; end the programs that map the file")
 
 
-def huge_buffer(size):
-    """A buffer in huge pages where the system has some, as the runtime's slots: into small pages a read has many parts,
-    and takes up to three times as long."""
+def huge_range(size):
+    """Memory that nobody touched, in huge pages where the system has some, as the runtime's slots: into small pages a
+    read has many parts, and takes up to three times as long."""
     huge = 2 << 20
     mapped = mmap.mmap(-1, size + 2 * huge, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with contextlib.suppress(OSError):  # a kernel without
             mapped.madvise(mmap.MADV_HUGEPAGE)
     start = -ctypes.addressof(ctypes.c_char.from_buffer(mapped)) % huge
-    buffer = memoryview(mapped)[start:start + size]
+    return memoryview(mapped)[start:start + size]
+
+
+def huge_buffer(size):
+    """The same, touched."""
+    buffer = huge_range(size)
     buffer[:] = bytes(size)
     return buffer
 
@@ -75,21 +81,25 @@ class DirectReads:
             self.file, self.is_direct = os.open(path, os.O_RDONLY), False
         self.random, self.buffers = random.Random(1), [huge_buffer(size) for _ in range(depth)]
 
-    def run(self, places, buffer):
-        for place in places:
+    def run(self, places, buffers):
+        for place, buffer in zip(places, buffers):
             if os.preadv(self.file, [buffer], place * self.size) != self.size:
                 raise SystemExit("error: a direct read came back short")
 
     def bytes_per_s(self):
         parts = [[self.random.randrange(self.places) for _ in range(self.count // self.depth)]
                  for _ in range(self.depth)]
-        threads = [threading.Thread(target=self.run, args=pair) for pair in zip(parts, self.buffers)]
         begin = time.perf_counter()
+        self.run_threads([(part, itertools.repeat(buffer)) for part, buffer in zip(parts, self.buffers)])
+        return self.size * sum(map(len, parts)) / (time.perf_counter() - begin)
+
+    def run_threads(self, pairs):
+        """Reads (places, buffers) of each thread, all at a time."""
+        threads = [threading.Thread(target=self.run, args=pair) for pair in pairs]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        return self.size * sum(map(len, parts)) / (time.perf_counter() - begin)
 
     def close(self):
         os.close(self.file)

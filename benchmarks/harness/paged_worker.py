@@ -3,10 +3,9 @@
 """Runs a compiled model under a budget for the harness, and tells what each layer of each token did.
 
 usage: paged_worker.py OUT.so [--threads N] [--budget BYTES] [--lanes N] [--delay-us N] [--buffered 0|1]
-       [--eviction N] [--prediction N] [--trace 0|1] [--touch 0|1]
+       [--eviction N] [--prediction N] [--trace 0|1] [--late 0|1]
 
-With --touch 1 almost as much memory as the budget is touched and given back just before opening.
-
+With --late 1 the model is opened by the first request, and the first object says nothing about it.
 
 Requests as in protocol.py, and
   {"do": "first", "tokens": N}                  seconds from opening the model to the first token behind N others
@@ -18,7 +17,6 @@ token did (bound.py).
 import argparse
 import ctypes
 import hashlib
-import mmap
 import os
 import sys
 import time
@@ -76,18 +74,6 @@ COUNTERS = ("expert_hits", "expert_misses", "expert_bytes_read", "stall_ns", "pr
             "prefetch_late", "prefetch_cancelled", "prefetch_bytes_read", "predicted", "predicted_right")
 
 
-# What this process takes besides, below a limit near the budget.
-TOUCH_LESS_BYTES = 128 << 20
-
-
-def touch_memory(size_bytes):
-    """Makes the host of a virtual machine give memory back that it took away while idle, which takes it long."""
-    with mmap.mmap(-1, max(size_bytes, mmap.PAGESIZE)) as memory:
-        memory.madvise(mmap.MADV_HUGEPAGE)
-        for offset in range(0, size_bytes, mmap.PAGESIZE):
-            memory[offset] = 1
-
-
 class PagedModel(moec_worker.Model):
     def __init__(self, arguments):
         self.rows, self.tokens, self.arguments = [], [], arguments
@@ -97,8 +83,6 @@ class PagedModel(moec_worker.Model):
 
     def open_options(self, pack):
         a = self.arguments
-        if a.touch:
-            touch_memory(a.budget - TOUCH_LESS_BYTES)
         self.opened = time.perf_counter()
         return OpenOptions(struct_bytes=ctypes.sizeof(OpenOptions), threads=a.threads, pack_path=pack.encode(),
                            pack_fd=-1, reader_lanes=a.lanes, budget_bytes=a.budget, eviction=a.eviction,
@@ -171,11 +155,24 @@ class PagedModel(moec_worker.Model):
         return {**result, "tokens": self.tokens}
 
 
+class LateModel:
+    """Opened by the first request."""
+
+    def __init__(self, arguments):
+        self.arguments, self.model = arguments, None
+
+    def describe(self):
+        return {"model": None}
+
+
 REPLIES = {"first": PagedModel.first, "digest": PagedModel.digest, "plan": PagedModel.plan, "memory": PagedModel.memory,
            "prefill": PagedModel.prefill, "decode": PagedModel.decode_tokens}
 
 
 def reply(model, request):
+    if isinstance(model, LateModel):
+        model.model = model.model or PagedModel(model.arguments)
+        model = model.model
     return REPLIES[request["do"]](model, request)
 
 
@@ -183,9 +180,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("so")
     for name, default in (("threads", 1), ("chunk", 0), ("budget", 0), ("lanes", 0), ("delay-us", 0), ("buffered", 0),
-                          ("eviction", 0), ("prediction", 0), ("trace", 0), ("touch", 0)):
+                          ("eviction", 0), ("prediction", 0), ("trace", 0), ("late", 0)):
         parser.add_argument("--" + name, type=int, default=default)
-    protocol.serve(PagedModel(parser.parse_args()), reply)
+    arguments = parser.parse_args()
+    protocol.serve(LateModel(arguments) if arguments.late else PagedModel(arguments), reply)
 
 
 if __name__ == "__main__":

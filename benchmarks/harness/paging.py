@@ -183,18 +183,44 @@ def measure_prefill(bench):
 
 
 def measure_cold(bench):
-    """Time from opening to the first token / time to read what that needs."""
+    """Time from opening to the first token / time to read what that needs: at the disk's bandwidth, and into memory
+    that is as fresh."""
     for name, budget in bench.budgets():
         for tokens in (1, 16):
+            fixed = bench.report["plan_bytes"] - bench.report["bytes_by_class"]["experts"]
+            memory = min(budget, fixed + tokens * bench.report["token_bytes"]["experts"])
             before = bench.reads.bytes_per_s()
-            with bench.opened(budget, touch=1) as (worker, _):
+            with bench.opened(budget, late=1) as (worker, _), warm_memory(worker, memory) as warmed:
                 result = worker.request("first", tokens=tokens)
             bandwidth = (before + bench.reads.bytes_per_s()) / 2
             needed = bench.report["bytes_by_class"]["resident"] + result["distinct"] * bench.record_bytes
-            bench.add(f"cold-{tokens}", name, result["seconds"] / (needed / bandwidth), "x time to read it", {
-                "seconds": result["seconds"], "needed_MB": needed / 1e6, "distinct_experts": result["distinct"],
-                "read_experts": result["expert_bytes_read"] / bench.record_bytes, "disk_GB_per_s": bandwidth / 1e9},
-                most=1.2)
+            fresh = fresh_bytes_per_s(bench, needed, memory)
+            details = {"seconds": result["seconds"], "needed_MB": needed / 1e6, "distinct_experts": result["distinct"],
+                       "read_experts": result["expert_bytes_read"] / bench.record_bytes,
+                       "disk_GB_per_s": bandwidth / 1e9, "fresh_GB_per_s": fresh / 1e9,
+                       "memory_came_at_GB_per_s": warmed}
+            bench.add(f"cold-{tokens}", name, result["seconds"] / (needed / bandwidth), "x time to read it", details,
+                      most=1.2)
+            bench.add(f"cold-{tokens}-fresh", name, result["seconds"] / (needed / fresh),
+                      "x time to read it into fresh memory", details)
+
+
+@contextlib.contextmanager
+def warm_memory(worker, size_bytes):
+    """Makes sure that what a worker takes from now on is there. Gives the GB/s at which the host gave it."""
+    command = [sys.executable, "-B", os.path.join(HERE, "warm_memory.py"), size_bytes]
+    with engines.opened(engines.Worker(command)) as memory:
+        memory.ask(str(worker.process.pid))
+        yield memory.heads[0]["bytes"] / memory.heads[0]["seconds"] / 1e9
+
+
+def fresh_bytes_per_s(bench, needed, memory):
+    """Bandwidth of the same reads into as much memory as a cold start fills, which it then has to clear."""
+    count = -(-needed // bench.record_bytes)
+    command = [sys.executable, "-B", os.path.join(HERE, "fresh_reads.py"), bench.pack, bench.record_bytes,
+               bench.options.lanes, count, min(memory, count * bench.record_bytes)]
+    with engines.opened(engines.Worker(command)) as reader, warm_memory(reader, memory):
+        return count * bench.record_bytes / reader.ask("")["seconds"]
 
 
 def measure_same(bench):

@@ -32,8 +32,10 @@ with scratch() as folder:
     check(found == [("resident", "all"), ("bound", "100"), ("bound", "min"), ("prediction", "100"),
                     ("prediction", "min"), *[(bar, budget) for budget in ("100", "min")
                                              for bar in ("memory", "memory-cache") * 2],
-                    ("prefill", "100"), ("prefill", "min"), ("cold-1", "100"), ("cold-16", "100"), ("cold-1", "min"),
-                    ("cold-16", "min"), ("same", "all")], f"rows: {found}")
+                    ("prefill", "100"), ("prefill", "min"), *[(bar + kind, budget) for budget in ("100", "min")
+                                                              for bar in ("cold-1", "cold-16")
+                                                              for kind in ("", "-fresh")],
+                    ("same", "all")], f"rows: {found}")
     by_name = {(row["bar"], row["budget"]): row for row in rows}
     check(by_name["same", "all"]["figure"] == 1 and by_name["same", "all"]["runs"] > 8, f"{by_name['same', 'all']}")
     check(by_name["prefill", "min"]["figure"] <= 1 and by_name["prefill", "min"]["read"] > 0, "prefill at the minimum")
