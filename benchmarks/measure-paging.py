@@ -40,6 +40,9 @@ def parse(arguments):
     add("--model", required=True, help="PREFIX of a compiled model: PREFIX.so, .moepack and .report.json")
     add("--name", help="of the model in the rows (default: that of its config)")
     add("--json", help="file for the rows, one JSON object a line")
+    add("--programs", default=os.path.join(engines.ROOT, "build", "bin"), help="where read-bandwidth is")
+    add("--memory-bytes", type=engines.count, default=512 << 20,
+        help="of bound and prediction: what a pass of the loop over memory reads (536870912)")
     add("--commit", help="of the model's runtime (default: that of the sources)")
     add("--budgets", type=budgets, default=budgets("100,75,50,25,min"),
         help="percents of the plan with every expert in memory, or min (100,75,50,25,min)")

@@ -25,6 +25,12 @@ def compute_times(tokens):
             "experts": [statistics.median(column) for column in zip(*experts)], "head": statistics.median(head)}
 
 
+def scaled(compute, factor):
+    """The same on a machine whose memory takes `factor` times as long."""
+    return {"dense": [seconds * factor for seconds in compute["dense"]],
+            "experts": [seconds * factor for seconds in compute["experts"]], "head": compute["head"] * factor}
+
+
 def causal_bound(token, compute, record_bytes, bytes_per_s):
     """Seconds below which a token cannot be that reads what a layer misses once its router has spoken: a layer's dense
     part, the longer of computing what is there and reading what is not, and the expert that came last."""

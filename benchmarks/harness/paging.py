@@ -26,7 +26,7 @@ class Bench:
         self.report, self.pack = models.report_of(self.prefix), self.prefix + ".moepack"
         self.name, self.record_bytes = options.name or self.report["model"], self.report["expert_record_bytes"]
         self.reads = pack_file.DirectReads(self.pack, self.record_bytes, options.lanes, options.loop_reads)
-        self.compute = None
+        self.compute, self.compute_memory = None, None
 
     def budgets(self):
         """(name, bytes) of the budgets asked for: percents of the plan with every expert in memory, or the minimum."""
@@ -64,14 +64,23 @@ class Bench:
         after = self.reads.bytes_per_s()
         return {**result, "bandwidths": (before, after), "bandwidth": (before + after) / 2}
 
+    def decode_beside_memory(self, worker):
+        """The same, and the bandwidth of memory before and after that."""
+        with engines.opened(engines.ReadLoop(self.options.programs, [self.options.threads],
+                                             self.options.memory_bytes)) as loop:
+            before = loop.bytes_per_s(self.options.threads)
+            result = self.decode(worker)
+            return {**result, "memory_bandwidth": (before + loop.bytes_per_s(self.options.threads)) / 2}
+
     def compute_times(self):
         """Of the same tokens with every expert in memory; measured once."""
         if self.compute is None:
             with self.opened(self.report["plan_bytes"], prediction=PREDICTION["off"]) as (worker, _):
-                result = self.decode(worker)
-            self.compute = bound.compute_times(result["tokens"])
+                result = self.decode_beside_memory(worker)
+            self.compute, self.compute_memory = bound.compute_times(result["tokens"]), result["memory_bandwidth"]
             seconds = result["seconds"] / self.options.tokens
             self.add("resident", "all", 1 / seconds, "tokens/s", {
+                "memory_GB_per_s": result["memory_bandwidth"] / 1e9,
                 "dense_ms": sum(self.compute["dense"]) * 1e3, "experts_ms": sum(self.compute["experts"]) * 1e3,
                 "head_ms": self.compute["head"] * 1e3})
         return self.compute
@@ -96,12 +105,17 @@ def measure_bound(bench):
     compute = bench.compute_times()
     for name, budget in bench.budgets():
         with bench.opened(budget, prediction=PREDICTION["off"]) as (worker, _):
-            result = bench.decode(worker)
+            result = bench.decode_beside_memory(worker)
         least = sum(bound.causal_bound(token, compute, bench.record_bytes, result["bandwidth"])
                     for token in result["tokens"])
         lost = [bound.losses(token, compute, bench.record_bytes, result["bandwidth"]) for token in result["tokens"]]
+        scaled = bound.scaled(compute, bench.compute_memory / result["memory_bandwidth"])
+        at_memory_speed = sum(bound.causal_bound(token, scaled, bench.record_bytes, result["bandwidth"])
+                              for token in result["tokens"])
         bench.add("bound", name, least / result["seconds"], "of the causal bound", {
             **io_details(bench, result), "bound_tokens_per_s": len(lost) / least,
+            "memory_GB_per_s": result["memory_bandwidth"] / 1e9,
+            "figure_at_memory_speed": at_memory_speed / result["seconds"],
             **{f"lost_{key}_ms": 1e3 * sum(loss[key] for loss in lost) / len(lost) for key in lost[0]}}, least=0.90)
 
 

@@ -26,6 +26,8 @@ resident = [token([(8, 8, 0), (8, 8, 0)]), token([(8, 8, 0), (8, 8, 0)]), token(
 compute = bound.compute_times(resident)
 check(compute == {"dense": [0.001, 0.001], "experts": [0.008, 0.008], "head": 0.002}, f"compute: {compute}")
 
+check(bound.scaled(compute, 2) == {"dense": [0.002, 0.002], "experts": [0.016, 0.016], "head": 0.004}, "scaled")
+
 # All there: 2 dense layers of 1 ms, twice 8 ms of experts, 2 ms of head.
 check(abs(bound.causal_bound(resident[0], compute, 1000, 1e6) - 0.020) < 1e-12, "nothing is missed")
 # 2 of 8 missed in the first layer, 1 ms of reading each: 6 ms of hits hide that, then one expert. The second layer

@@ -24,7 +24,8 @@ with scratch() as folder:
     rows_path = os.path.join(folder, "rows.json")
     ran = execute([sys.executable, SCRIPT, *BARS, "--tiny", "--no-limit", "--model", prefix, "--budgets", "100,min",
                    "--prompt", "64", "--tokens", "3", "--prefill", "32", "--step", "128", "--loop-reads", "4",
-                   "--cache-allowed", str(1 << 30), "--commit", "abc", "--json", rows_path])
+                   "--cache-allowed", str(1 << 30), "--programs", BIN, "--memory-bytes", "1048576", "--commit", "abc",
+                   "--json", rows_path])
     check("(bar:" not in ran.out, f"tiny figures are held against bars: {ran.out}")
     with open(rows_path, encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
@@ -39,7 +40,8 @@ with scratch() as folder:
     by_name = {(row["bar"], row["budget"]): row for row in rows}
     check(by_name["same", "all"]["figure"] == 1 and by_name["same", "all"]["runs"] > 8, f"{by_name['same', 'all']}")
     check(by_name["prefill", "min"]["figure"] <= 1 and by_name["prefill", "min"]["read"] > 0, "prefill at the minimum")
-    check(by_name["bound", "min"]["missed_MB_per_token"] > 0 and by_name["bound", "100"]["hit_rate"] == 1,
+    check(by_name["bound", "min"]["missed_MB_per_token"] > 0 and by_name["bound", "100"]["hit_rate"] == 1 and
+          by_name["bound", "min"]["figure_at_memory_speed"] > 0 and by_name["resident", "all"]["memory_GB_per_s"] > 0,
           f"bounds: {by_name['bound', 'min']}")
     for row in rows:
         check(row["is_met"] is None and row["label"] == "measured" and row["commit"] == "abc", f"row: {row}")
