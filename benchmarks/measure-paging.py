@@ -64,8 +64,9 @@ def parse(arguments):
     add("--peer-python", help="an interpreter with llama_cpp")
     add("--peer-model", help="a gguf file of the same shapes (harness/peer_model.py)")
     add("--peer-context", type=engines.count, default=512, help="of the peers (512)")
-    add("--peer-warm", type=engines.count, default=16, help="tokens before the peers' decoded ones (16)")
-    add("--peer-tokens", type=engines.count, default=8, help="decoded tokens of the peers (8)")
+    add("--peer-warm", type=engines.count, default=16, help="tokens of the peers' prompt (16)")
+    add("--peer-tokens", type=engines.count, default=8,
+        help="decoded tokens of the peers, behind as many that are not counted (8)")
     add("--turns", type=engines.count, default=1, help="of the peers, between ours (1)")
     add("--our-budget", type=budget, help="of ours beside the peers, where it is another than theirs")
     add("--stream-peer", help="program and flags; gets MODEL --cache-mb N --threads N --context N")

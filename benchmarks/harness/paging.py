@@ -259,10 +259,10 @@ def tokens_of_peer(bench, command, budget):
     options = bench.options
     pack_file.evict(options.peer_model, options.cache_allowed)
     with bench.limited(command, budget) as (peer, group):
-        # What the peer needs until its memory is as full as in the long run.
-        peer.measure("decode", options.peer_warm, 1, options.threads)
-        before = group.counters().get("limit_hits", 0)
-        theirs = peer.measure("decode", options.peer_warm + 2, options.peer_tokens, options.threads)
+        # What the peer needs until its memory is as full as in the long run: a prompt, and tokens one by one.
+        peer.measure("decode", options.peer_warm, options.peer_tokens, options.threads)
+        before, depth = group.counters().get("limit_hits", 0), options.peer_warm + 1 + options.peer_tokens
+        theirs = peer.measure("decode", depth, options.peer_tokens, options.threads)
         return {**theirs, "limit_hits": group.counters().get("limit_hits", 0) - before, "peer": peer.heads[0]["peer"]}
 
 
