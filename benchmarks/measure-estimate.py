@@ -39,7 +39,7 @@ def parse(arguments):
     add("--budgets", type=lambda text: text.split(","), default=["75", "50", "25"],
         help="percents of the plan with every expert in memory, or min (75,50,25)")
     add("--threads", type=engines.count, default=2, help="computing threads (2)")
-    add("--lanes", type=engines.count, default=2, help="reader lanes, depth of the read loop (2)")
+    add("--lanes", type=engines.count, default=3, help="reader lanes, depth of the read loop (3)")
     add("--prompt", type=engines.count, default=128, help="tokens before the decoded ones, which fill the slots (128)")
     add("--tokens", type=engines.count, default=16, help="decoded tokens (16)")
     add("--prediction", default="off", choices=sorted(paging.PREDICTION), help="of experts (off)")

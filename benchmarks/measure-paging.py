@@ -48,7 +48,7 @@ def parse(arguments):
         help="percents of the plan with every expert in memory, or min (100,75,50,25,min)")
     add("--no-limit", action="store_true", help="no control group: memory is not limited")
     add("--threads", type=engines.count, default=2, help="computing threads (2)")
-    add("--lanes", type=engines.count, default=2, help="reader lanes of ours, depth of the read loop (2)")
+    add("--lanes", type=engines.count, default=3, help="reader lanes of ours, depth of the read loop (3)")
     add("--prompt", type=engines.count, default=512, help="tokens before the decoded ones (512)")
     add("--tokens", type=engines.count, default=16, help="decoded tokens (16)")
     add("--prefill", type=engines.count, default=512, help="tokens of the prefill bar's chunk (512)")

@@ -175,12 +175,14 @@ LogicalResult ExpertsOp::verify() {
     return result;
   };
   // (C2)
-  int numPhases = 0, numOthers = 0, numPrefetches = 0;
+  int numPhases = 0, numOthers = 0;
+  llvm::SmallDenseSet<uint64_t> guessedLayers;
   for (Operation &op : body) {
     // (C3)
-    if (isa<PrefetchOp>(op)) {
-      if (++numPrefetches > 1 || usesArgument(op))
-        return op.emitOpError("expects to be the only one in its rt.experts, and to use none of the body's arguments");
+    if (auto prefetch = dyn_cast<PrefetchOp>(op)) {
+      if (!guessedLayers.insert(prefetch.getLayer()).second || usesArgument(op))
+        return op.emitOpError(
+            "expects to be the only one for its layer in its rt.experts, and to use none of the body's arguments");
       continue;
     }
     auto compute = dyn_cast<ComputeOp>(op);

@@ -203,13 +203,13 @@ def Rt_ExpertsOp : Rt_Op<"experts", [SingleBlock, NoTerminator]> {
     The pager is told which experts the tokens need; the body runs for each wave of resident experts, as one task region:
     gate_up of all experts of the wave at once, down of an expert as soon as its gate_up is done. Its arguments are the
     record of an expert and the (token, rank) pairs routed to it. Steps that depend on no expert may stand there in an
-    `rt.parallel`; they run in the region of the first wave. An `rt.prefetch` runs before it.
+    `rt.parallel`; they run in the region of the first wave. Any `rt.prefetch` runs before it.
 
     - (C1) the body has two arguments, both one-dimensional: the record (bytes) and the pairs (i32)
     - (C2) the body holds `rt.compute` of kinds gate_up and down, each at most once and in this order, or in place of them
       at most two `rt.launch` of one kernel with tiles for each expert; and at most one `rt.parallel` or other `rt.launch`,
       which does not use the arguments
-    - (C3) it holds at most one `rt.prefetch`, which does not use the arguments
+    - (C3) it holds at most one `rt.prefetch` for a layer, which does not use the arguments
 
     Example:
     ```mlir

@@ -99,7 +99,7 @@ typedef struct moert_open_options {
   const char *pack_path; /* the pack, or NULL to use pack_fd */
   int32_t pack_fd;       /* used when pack_path is NULL; not closed, but its readahead is switched off; a pack of
                             several parts needs a path */
-  uint32_t reader_lanes; /* reader threads; 0 = 2 */
+  uint32_t reader_lanes; /* reader threads; 0 = 3 */
   uint64_t pack_offset;  /* where the pack starts inside the file */
   uint64_t pack_bytes;   /* 0 = to the end of the file */
   uint64_t budget_bytes; /* 0 = the default stored at compile time */

@@ -51,8 +51,8 @@ flags of compile (precision takes --target, --quant, --group, --plan-precision, 
   --sinks N             with --window: the first N positions are always seen; default 0
   --context N           positions of a session; default: what the model was made for
   --chunk N             most tokens in one step of prefill; default 64, up to 2048 for many experts
-  --predict WHEN        code that guesses the experts of a layer: on (default, both), early or late in the layer before,
-                        or off; never changes the text
+  --predict WHEN        code that guesses the experts of a layer: on (default, all), far (two layers before), early or
+                        late in the layer before, or off; never changes the text
   --memory SIZE         default budget stored in the .so; default: everything resident
   --plan-precision FILE precision by rule and by tensor, see 'moec precision' and docs/precision.md
   --quant-role R=E      encoding E for role R, or for some layers: expert_down@0-3=i8/32; may be repeated
@@ -238,7 +238,7 @@ int runCompile(llvm::ArrayRef<llvm::StringRef> words, llvm::StringRef program) {
                              seedFlag(seed),
                              routingFlag(options.zipfThousandths),
                              text("--tokenizer", options.tokenizer),
-                             choice("--predict", "on|early|late|off", options.predict),
+                             choice("--predict", "on|far|early|late|off", options.predict),
                              text("-o", options.output),
                              flag("--strict", options.isStrict),
                              flag("--quiet", options.isQuiet)};

@@ -28,7 +28,7 @@ struct CompileOptions {
   std::optional<uint64_t> packBytes; ///< --pack-size: the precision follows from it
   std::optional<uint64_t> context, memoryBytes, chunk;
   std::optional<uint64_t> window, sinks;
-  std::string predict; ///< where experts are guessed: on, early, late or off
+  std::string predict; ///< where experts are guessed: on, far, early, late or off
   std::optional<Phase> to, from;
   std::string fromFile;
   std::string dumpFolder;

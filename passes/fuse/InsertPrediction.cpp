@@ -42,11 +42,11 @@ struct InsertPrediction : moe::impl::InsertPredictionBase<InsertPrediction> {
     auto options = module->getAttrOfType<DictionaryAttr>("moe.options");
     auto recorded = options ? options.getAs<StringAttr>("predict") : StringAttr();
     StringRef chosen = !points.empty() ? StringRef(points) : recorded ? recorded.getValue() : "on";
-    if (!llvm::is_contained({"on", "early", "late", "off"}, chosen)) {
-      getOperation().emitError("expects points of on, early, late or off, but got '") << chosen << "'";
+    if (!llvm::is_contained({"on", "far", "early", "late", "off"}, chosen)) {
+      getOperation().emitError("expects points of on, far, early, late or off, but got '") << chosen << "'";
       return signalPassFailure();
     }
-    bool isEarly = chosen == "on" || chosen == "early", isLate = chosen == "on" || chosen == "late";
+    auto isChosen = [&](StringRef point) { return chosen == "on" || chosen == point; };
     SymbolTable symbols(module);
     SmallVector<ExpertsOp> layers(getOperation().getOps<ExpertsOp>());
     for (ExpertsOp experts : layers) {
@@ -55,11 +55,13 @@ struct InsertPrediction : moe::impl::InsertPredictionBase<InsertPrediction> {
       Value before = routed ? summand(routed->sum) : Value();
       if (!before || !before.getDefiningOp())
         continue;
-      if (isLate)
+      if (isChosen("late"))
         insert(*routed, before, before.getDefiningOp()->getNextNode());
       ExpertsOp previous = expertsBehind(before);
-      if (previous && isEarly)
+      if (previous && isChosen("early"))
         insert(*routed, previous.getResidual(), previous);
+      if (ExpertsOp second = previous ? expertsBehind(previous.getResidual()) : ExpertsOp(); second && isChosen("far"))
+        insert(*routed, second.getResidual(), second);
     }
   }
 

@@ -37,8 +37,10 @@ LogicalResult StepPlanner::planPrediction(PredictExpertsOp op) {
     auto experts = dyn_cast<ExpertsOp>(user);
     WeightOp gate = experts ? weightOf(experts.getGate()) : WeightOp();
     if (gate && int64_t(gate.getLayer()) < int64_t(op.getLayer()) && experts.getResidual() == op.getX() &&
-        op->isBeforeInBlock(experts) && waiting.try_emplace(experts, op).second)
+        op->isBeforeInBlock(experts)) {
+      waiting[experts].push_back(op);
       return success();
+    }
   }
   return emitPrediction(op);
 }
@@ -117,8 +119,9 @@ LogicalResult StepPlanner::planExperts(ExpertsOp op) {
     Block *body = builder.createBlock(&experts.getBody());
     Value record = body->addArgument(MemRefType::get({recordBytes}, builder.getI8Type()), op.getLoc());
     Value routed = body->addArgument(MemRefType::get({pairs}, builder.getI32Type()), op.getLoc());
-    if (PredictExpertsOp prediction = waiting.lookup(op); prediction && failed(emitPrediction(prediction)))
-      return failure();
+    for (PredictExpertsOp prediction : waiting.lookup(op))
+      if (failed(emitPrediction(prediction)))
+        return failure();
     if (!beside.empty()) {
       OpBuilder::InsertionGuard parallelGuard(builder);
       builder.createBlock(&rt::ParallelOp::create(builder, op.getLoc()).getBody());

@@ -100,7 +100,7 @@ private:
   llvm::DenseMap<Value, int64_t> layerOfCache;
   int64_t currentLayer = -1;
   /// Predictions that wait until the reads of these experts have begun.
-  llvm::DenseMap<ExpertsOp, PredictExpertsOp> waiting;
+  llvm::DenseMap<ExpertsOp, SmallVector<PredictExpertsOp>> waiting;
 };
 
 /// Of a weight that has been placed: its encoding has a stored form.

@@ -101,6 +101,8 @@ static moert_status fillModel(moert_model &model, const moert_open_options &opti
     if (moert_status status =
             model.pager.startLanes(model.ledger, model.settings.readerLanes, options.read_delay_us * 1000ull, error))
       return status;
+  if (model.plan.info.num_slots < d.plan.num_expert_records)
+    model.pool.shareWith(model.settings.readerLanes);
   if (moert_status status = model.pool.start(model.ledger, model.storage.tasks, model.storage.workers,
                                              model.storage.manners, model.settings.threads, model.settings.cpus, error))
     return status;

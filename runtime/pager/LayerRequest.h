@@ -66,6 +66,8 @@ public:
   // need, and those whose load ahead of need still runs.
   int32_t numMissing, numResident, numUseful, numLate;
 
+  int32_t ofLayer() const { return layer; }
+
 private:
   /// Where one of the first `numPlaces` loads goes: into the slot of `expert`, or into an empty one (-1).
   struct Place {

@@ -11,7 +11,6 @@ namespace moert {
 void Pager::enqueue(int32_t slot) {
   queue[(queueHead + queueLength++) % table.numSlots()] = slot;
   check();
-  work.wakeOne();
 }
 
 void Pager::unpin(int32_t slot) {
@@ -30,6 +29,13 @@ moert_status Pager::failure(int32_t slot, moert_error *error) const {
   if (error)
     *error = lastError;
   return lastError.status;
+}
+
+bool Pager::isNextLayer(int32_t layer, int32_t later) const {
+  int32_t perLayer = static_cast<int32_t>(table.expertsPerLayer());
+  while (++layer < later && !hasExpert(layer * perLayer)) {
+  }
+  return layer >= later;
 }
 
 //===--- ahead of need --------------------------------------------------------------------------------------------===//
@@ -115,24 +121,25 @@ Transfer *Pager::startDemanded(Transfer &transfer) {
   int32_t slot = queue[queueHead];
   queueHead = (queueHead + 1) % table.numSlots();
   --queueLength;
-  transfer.start(slot, records[table[slot].expert].bytes, demandPieceBytes, sequence++);
+  transfer.start(slot, records[table[slot].expert].bytes, pieceBytes, sequence++);
   return &transfer;
 }
 
 Transfer *Pager::startAhead(Transfer &transfer) {
   while (ahead.hasGuesses()) {
-    int32_t expert = ahead.takeGuess(), slot = -1;
+    auto [layer, expert] = ahead.takeGuess();
+    int32_t slot = -1;
     VictimList::Victim scratch;
     if (table.slotOf(expert) >= 0)
       continue;
     if (!startLoadsAhead(table, eviction, turn, &expert, 1, &scratch, &slot)) {
       // There is no slot for it, and less for those that are less likely.
-      ahead.dropGuesses();
-      break;
+      ahead.dropGuesses(layer);
+      continue;
     }
-    ahead.noteIssued(ahead.layer());
+    ahead.noteIssued(layer);
     counters.issuedAhead.fetchAdd(1);
-    transfer.start(slot, records[expert].bytes, aheadPieceBytes, sequence++);
+    transfer.start(slot, records[expert].bytes, pieceBytes, sequence++);
     return &transfer;
   }
   while (nextFill < numExperts && table.numEmpty()) {
@@ -140,7 +147,7 @@ Transfer *Pager::startAhead(Transfer &transfer) {
     if (!hasExpert(expert) || table.slotOf(expert) >= 0)
       continue;
     int32_t slot = table.startLoad(expert, 0);
-    transfer.start(slot, records[expert].bytes, aheadPieceBytes, sequence++, true);
+    transfer.start(slot, records[expert].bytes, pieceBytes, sequence++, true);
     return &transfer;
   }
   return nullptr;

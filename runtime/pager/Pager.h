@@ -73,8 +73,11 @@ public:
   void predict(int32_t layer, const int32_t *experts, uint32_t count);
 
   // All below need the mutex.
-  /// Has a slot read in which `table` started a load.
+  /// Has a slot read in which `table` started a load, once the lanes were woken.
   void enqueue(int32_t slot);
+  /// All of them: the pieces of one record are work for several, and one that wakes another comes late where
+  /// computing threads hold the processors.
+  void wakeLanes() { work.wakeAll(); }
   void unpin(int32_t slot);
   /// The turn of `layer` began, and what it needs is pinned: `numUseful` and `numLate` of what was read ahead. What was
   /// read ahead for it in vain is given up.
@@ -86,6 +89,8 @@ public:
   bool isBroken() const { return brokenInvariant != 0; }
 
   const uint8_t *slotData(int32_t slot) const { return memory.data + static_cast<uint64_t>(slot) * slotBytes; }
+  /// Whether no layer between the two has experts.
+  bool isNextLayer(int32_t layer, int32_t later) const;
   bool hasExpert(int32_t expert) const { return records[expert].bytes != 0; }
 
   Mutex mutex;
@@ -123,7 +128,7 @@ private:
   Transfer *transfers;
   ReadAhead ahead;
   uint32_t numLanes, numTransfers;
-  uint64_t slotBytes, readDelayNs, demandPieceBytes, aheadPieceBytes;
+  uint64_t slotBytes, readDelayNs, pieceBytes;
   Region memory;
   uint32_t queueHead, queueLength, numExperts;
   uint32_t nextFill; /// the first expert that was not yet considered to be loaded for lack of anything better

@@ -17,8 +17,8 @@ static constexpr uint32_t kNeededOneIn = 4;
 void ReadAhead::create(LayerScore *layerScores, moert_prediction predictionMode) {
   scores = layerScores;
   mode = predictionMode;
-  guessedLayer = -1;
-  numGuesses = nextGuess = 0;
+  for (LayerGuesses &of : guesses)
+    of.count = of.next = 0;
 }
 
 bool ReadAhead::wants(int32_t layer) {
@@ -32,17 +32,41 @@ bool ReadAhead::wants(int32_t layer) {
 }
 
 void ReadAhead::propose(int32_t layer, const int32_t *experts, uint32_t count) {
-  guessedLayer = layer;
-  numGuesses = static_cast<uint32_t>(minOf(count, kMostGuesses));
-  nextGuess = 0;
-  for (uint32_t i = 0; i < numGuesses; ++i)
-    guesses[i] = experts[i];
+  // In the place of those for the same layer, or else of what is used up, or else of the lowest.
+  dropGuesses(layer);
+  LayerGuesses *place = nullptr;
+  for (LayerGuesses &of : guesses)
+    if (!place || (of.isUsedUp() && !place->isUsedUp()) || (!place->isUsedUp() && of.layer < place->layer))
+      place = &of;
+  place->layer = layer;
+  place->count = static_cast<uint32_t>(minOf(count, kMostGuesses));
+  place->next = 0;
+  for (uint32_t i = 0; i < place->count; ++i)
+    place->experts[i] = experts[i];
   ++scores[layer].numTurns;
 }
 
+const ReadAhead::LayerGuesses *ReadAhead::nearest() const {
+  const LayerGuesses *best = nullptr;
+  for (const LayerGuesses &of : guesses)
+    if (!of.isUsedUp() && (!best || of.layer < best->layer))
+      best = &of;
+  return best;
+}
+
+ReadAhead::Guess ReadAhead::takeGuess() {
+  auto *of = const_cast<LayerGuesses *>(nearest());
+  return {of->layer, of->experts[of->next++]};
+}
+
+void ReadAhead::dropGuesses(int32_t layer) {
+  for (LayerGuesses &of : guesses)
+    if (of.layer == layer)
+      of.next = of.count;
+}
+
 void ReadAhead::settle(int32_t layer, uint32_t numNeeded) {
-  if (guessedLayer == layer)
-    dropGuesses();
+  dropGuesses(layer);
   LayerScore &score = scores[layer];
   score.numNeeded += numNeeded;
   if (score.numIssued < kSample && (score.numTurns < kSample || score.numIssued))

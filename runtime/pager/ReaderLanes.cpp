@@ -19,8 +19,7 @@ moert_status Pager::create(Ledger &ledger, const PackFile &packFile, const Stora
   transfers = storage.transfers;
   slotBytes = bytesPerSlot;
   checks = hooks.checkStates;
-  demandPieceBytes = hooks.pieceBytes ? hooks.pieceBytes : kDemandPieceBytes;
-  aheadPieceBytes = hooks.pieceBytes ? hooks.pieceBytes : kAheadPieceBytes;
+  pieceBytes = hooks.pieceBytes ? hooks.pieceBytes : kPieceBytes;
   uint64_t bytes = 0;
   char text[kSizeTextBytes];
   if (!checkedMul(numSlots, bytesPerSlot, bytes) || !memory.create(ledger, bytes, Populate::OnFill))
@@ -164,6 +163,7 @@ moert_status Pager::loadAll(moert_error *error) {
       return fail(error, MOERT_STATUS_INTERNAL, "no page slot for expert %u while all should fit", e);
     enqueue(table.startLoad(static_cast<int32_t>(e), 1));
   }
+  wakeLanes();
   moert_status status = MOERT_STATUS_OK;
   for (uint32_t s = 0; s < table.numSlots(); ++s) {
     int32_t slot = static_cast<int32_t>(s);

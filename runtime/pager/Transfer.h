@@ -12,12 +12,10 @@
 
 namespace moert {
 
-/// The largest piece of a demanded record: even one read alone comes near the best rate of the storage (measured on a
-/// virtio disk, one and two reads at a time, of 3.9 GB/s: 256 KiB 0.56 and 0.69, 512 KiB 0.74 and 0.86, 1 MiB 0.94 and
-/// 1).
-inline constexpr uint64_t kDemandPieceBytes = 1024 * 1024;
-/// Of a record that is read ahead: so much may stand before the first demanded piece in each thread.
-inline constexpr uint64_t kAheadPieceBytes = 512 * 1024;
+/// The largest piece of a record: even one read alone comes near the best rate of the storage (measured on a virtio
+/// disk, one and two reads at a time, of 3.9 GB/s: 256 KiB 0.56 and 0.69, 512 KiB 0.74 and 0.86, 1 MiB 0.94 and 1), and
+/// so much at most of what is read ahead stands before the first demanded piece in each thread.
+inline constexpr uint64_t kPieceBytes = 1024 * 1024;
 
 /// Zero-filled memory is a transfer that is not in use.
 struct Transfer {

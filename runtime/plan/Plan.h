@@ -22,7 +22,7 @@ inline constexpr uint32_t kMaxThreads = MOERT_MAX_THREADS;
 inline constexpr uint32_t kPlannedThreads = 4;
 inline constexpr uint32_t kMaxReaderLanes = MOERT_MAX_READER_LANES;
 /// With two reads at a time storage comes near its best rate (runtime/pager/Transfer.h).
-inline constexpr uint32_t kDefaultReaderLanes = 2;
+inline constexpr uint32_t kDefaultReaderLanes = 3;
 inline constexpr uint32_t kMaxSessions = 1024;
 /// Begin of the last prompt and of the last reply: undoing or repeating either computes nothing again.
 inline constexpr uint32_t kDefaultCheckpoints = 2;

@@ -42,6 +42,7 @@ moert_status ThreadPool::start(Ledger &ledger, TaskSlot *slotArray, Worker *work
   // take a core from them.
   constexpr uint32_t kSpinNs = 40000;
   spinNs = threadCount <= allowed.count() ? kSpinNs : 0;
+  crowded = numOthers && threadCount + numOthers > allowed.count();
   for (uint32_t i = 1; i < threadCount; ++i) {
     Worker &worker = workers[i];
     worker.pool = this;
@@ -292,12 +293,16 @@ template <typename Done> bool ThreadPool::spin(Done done) const {
   }
   if (!spinNs)
     return false;
-  for (uint64_t end = monotonicNs() + spinNs; monotonicNs() < end;)
+  for (uint64_t end = monotonicNs() + spinNs; monotonicNs() < end;) {
     for (int i = 0; i < kSpinsPerLook; ++i) {
       if (done())
         return true;
       cpuRelax();
     }
+    // What was woken meanwhile may stand behind this thread.
+    if (crowded)
+      yieldThread();
+  }
   return done();
 }
 

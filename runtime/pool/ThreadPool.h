@@ -69,6 +69,11 @@ public:
   /// Between regions: the number of the first invariant that does not hold, 0 if all do. For tests.
   int brokenInvariant();
 
+  /// Before `start`: so many other threads are to run at once, whenever they have something to do.
+  void shareWith(uint32_t count) { numOthers = count; }
+  /// Whether those have to share processors with threads of the pool.
+  bool isCrowded() const { return crowded; }
+
 private:
   enum class Claim { Some, Empty, Blocked, Stale };
   /// Claimed units of a slot.
@@ -105,7 +110,8 @@ private:
   TaskSlot *slots;
   Worker *workers;
   Courtesy *manners;
-  uint32_t numThreads, numStarted, spinNs;
+  uint32_t numThreads, numStarted, numOthers, spinNs;
+  bool crowded;
   CpuSet cpus, allowed; /// as given; where the threads may be
   bool callerSlept;
   // The job.

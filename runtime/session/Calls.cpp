@@ -77,13 +77,23 @@ static int32_t readRows(moert_context *context, int32_t tableIndex, uint8_t *des
   return 0;
 }
 
+/// Reader lanes that were woken may stand behind this thread: they begin reads in microseconds, and a wave of experts
+/// takes hundreds.
+static void letLanesRun(const moert_session &session) {
+  if (session.model->pool.isCrowded())
+    yieldThread();
+}
+
 static int32_t beginExperts(moert_context *context, int32_t layer, const int32_t *ids, int32_t topK) {
   moert_session &session = sessionOf(context);
   session.outcome = session.prediction.settle(layer, ids, context->n == 1 ? topK : 0);
   session.model->counters.predicted.fetchAdd(session.outcome.predicted);
   session.model->counters.predictedRight.fetchAdd(session.outcome.right);
-  return -session.waves.begin(session.model->pager, *session.model->descriptor, layer, ids, context->n, topK,
-                              context->experts_used, &session.error);
+  moert_status status = session.waves.begin(session.model->pager, *session.model->descriptor, layer, ids, context->n,
+                                            topK, context->experts_used, &session.error);
+  if (session.waves.hasBegunReads())
+    letLanesRun(session);
+  return -status;
 }
 
 void reportRouting(moert_session &session) {
@@ -116,8 +126,12 @@ static int32_t poll(moert_context *context, int32_t layer) {
   return -fail(&session.error, MOERT_STATUS_CANCELLED, "cancelled before layer %d", layer);
 }
 
-static GuessPlace placeOf(const moert_session &session) {
-  return session.waves.isDone() ? GuessPlace::Late : GuessPlace::Early;
+/// Of a guess for `layer` that generated code makes now.
+static GuessPlace placeOf(const moert_session &session, int32_t layer) {
+  if (session.waves.isDone())
+    return GuessPlace::Late;
+  bool isNext = session.model->pager.isNextLayer(session.waves.layer(), layer);
+  return isNext ? GuessPlace::Early : GuessPlace::Far;
 }
 
 static int32_t wantsPrediction(moert_context *context, int32_t layer) {
@@ -130,7 +144,7 @@ static int32_t wantsPrediction(moert_context *context, int32_t layer) {
     return 1;
   if (model.plan.info.num_slots >= model.plan.info.num_experts)
     return 0;
-  Prediction::Answer answer = session.prediction.ask(layer, placeOf(session));
+  Prediction::Answer answer = session.prediction.ask(layer, placeOf(session, layer));
   if (answer == Prediction::Answer::Pager)
     return session.prediction.answer(layer, model.pager.wantsPrediction(layer));
   return answer == Prediction::Answer::Yes;
@@ -139,8 +153,10 @@ static int32_t wantsPrediction(moert_context *context, int32_t layer) {
 static int32_t prefetch(moert_context *context, int32_t layer, const int32_t *ids, int32_t count) {
   moert_session &session = sessionOf(context);
   const int32_t *experts = nullptr;
-  if (uint32_t numKept = session.prediction.keep(layer, placeOf(session), ids, count, experts))
+  if (uint32_t numKept = session.prediction.keep(layer, placeOf(session, layer), ids, count, experts)) {
     session.model->pager.predict(layer, experts, numKept);
+    letLanesRun(session);
+  }
   return 0;
 }
 

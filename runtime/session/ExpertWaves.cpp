@@ -41,7 +41,7 @@ moert_status ExpertWaves::begin(Pager &pager, const moert_model_descriptor &d, i
   request.begin(pager.table, pager.eviction, layer, static_cast<uint32_t>(numTokens), static_cast<uint32_t>(topK));
   noteRequest(pager, layer, numTokens, topK);
   pager.settleAhead(layer, request.numUseful, request.numLate);
-  startLoads(pager);
+  hasReads = startLoads(pager);
   return MOERT_STATUS_OK;
 }
 
@@ -85,13 +85,15 @@ bool ExpertWaves::takeRouting(moert_routing &taken) {
   return true;
 }
 
-void ExpertWaves::startLoads(Pager &pager) {
-  for (;;) {
+bool ExpertWaves::startLoads(Pager &pager) {
+  for (bool hasStarted = false;;) {
     int32_t index = -1;
     switch (request.startNext(pager.table, pager.eviction, index)) {
     case LoadStart::None:
     case LoadStart::Blocked:
-      return;
+      if (hasStarted)
+        pager.wakeLanes();
+      return hasStarted;
     case LoadStart::Present:
       pager.counters.hits.fetchAdd(1);
       break;
@@ -99,6 +101,7 @@ void ExpertWaves::startLoads(Pager &pager) {
       pager.counters.misses.fetchAdd(1);
       pager.counters.bytesRead.fetchAdd(pager.records[request.routed[index].expert].bytes);
       pager.enqueue(request.routed[index].slot);
+      hasStarted = true;
       break;
     }
   }
@@ -128,6 +131,7 @@ void ExpertWaves::tryAgain(Pager &pager, RoutedExpert &entry) {
     pager.counters.misses.fetchAdd(1);
     pager.counters.bytesRead.fetchAdd(pager.records[entry.expert].bytes);
     pager.enqueue(entry.slot);
+    pager.wakeLanes();
   }
   entry.isOthers = false;
 }
@@ -194,7 +198,7 @@ void ExpertWaves::finish(Pager &pager) {
     }
   }
   request.clear();
-  hasRouting = false;
+  hasRouting = hasReads = false;
   numDone = numComputing = 0;
   hasWave = false;
 }

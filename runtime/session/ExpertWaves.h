@@ -34,10 +34,14 @@ public:
   /// Drops all pins; called when an entry function returns.
   void finish(Pager &pager);
 
+  /// Of the last request: its layer, and whether it had reads to begin at once.
+  int32_t layer() const { return request.ofLayer(); }
+  bool hasBegunReads() const { return hasReads; }
+
 private:
   void noteRequest(Pager &pager, int32_t layer, int64_t numTokens, int32_t topK);
   void dropWave(Pager &pager);
-  void startLoads(Pager &pager);
+  bool startLoads(Pager &pager);
   void tryAgain(Pager &pager, RoutedExpert &entry);
   moert_status collect(Pager &pager, moert_error *error);
 
@@ -46,7 +50,7 @@ private:
   const uint8_t **waveRecords;
   int32_t numDone, numComputing, numExperts;
   moert_routing routing;
-  bool hasRouting, hasWave; /// of the running request: something to tell, was answered
+  bool hasRouting, hasWave, hasReads; /// of the running request: something to tell, was answered, began reads
 };
 
 } // namespace moert

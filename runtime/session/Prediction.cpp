@@ -5,12 +5,12 @@
 
 namespace moert {
 
-static constexpr uint32_t kNumPlaces = 2;
+static constexpr uint32_t kNumPlaces = 3;
 /// Guessed experts that count before two places are compared, and after which the older ones count half.
 static constexpr uint32_t kSample = 64, kFading = 1024;
 /// So many tell whether guesses are worth reading: below one right in two, what is missing is wrong mostly.
 static constexpr uint32_t kFewest = 16;
-/// Of late guesses that are left out, one in so many is made to see whether that is still right.
+/// Of guesses that are left out, one in so many is made to see whether that is still right.
 static constexpr uint32_t kProbe = 16;
 
 void Prediction::place(Carver &carver, const moert_model_descriptor &d) {
@@ -18,18 +18,23 @@ void Prediction::place(Carver &carver, const moert_model_descriptor &d) {
   numExperts = d.num_experts;
   topK = d.top_k;
   guesses = carver.take<Guess>(static_cast<uint64_t>(numLayers) * kNumPlaces);
+  answers = carver.take<Answer>(numLayers);
   auto *experts = carver.take<int32_t>(static_cast<uint64_t>(numLayers) * kNumPlaces * topK);
   for (uint32_t i = 0; guesses && i < numLayers * kNumPlaces; ++i)
     guesses[i].experts = experts + static_cast<uint64_t>(i) * topK;
 }
 
-bool Prediction::isEarlyEnough(int32_t layer) {
+bool Prediction::hasGoodGuess(int32_t layer, GuessPlace at) const {
   const Guess *of = guesses + static_cast<uint32_t>(layer) * kNumPlaces;
-  const Outcome &early = of[0].soFar, &late = of[1].soFar;
-  if (early.predicted < kSample || late.predicted < kSample)
-    return false;
-  // 0.9 of the late one's share.
-  return uint64_t{early.right} * late.predicted * 10 >= uint64_t{late.right} * early.predicted * 9;
+  const Outcome &later = of[static_cast<uint32_t>(at)].soFar;
+  for (uint32_t p = 0; p < static_cast<uint32_t>(at); ++p) {
+    const Outcome &made = of[p].soFar;
+    // 0.9 of the later one's share.
+    if (of[p].count && made.predicted >= kSample && later.predicted >= kSample &&
+        uint64_t{made.right} * later.predicted * 10 >= uint64_t{later.right} * made.predicted * 9)
+      return true;
+  }
+  return false;
 }
 
 bool Prediction::isPoor(const Guess &guess) {
@@ -39,17 +44,14 @@ bool Prediction::isPoor(const Guess &guess) {
 Prediction::Answer Prediction::ask(int32_t layer, GuessPlace at) {
   if (layer < 0 || static_cast<uint32_t>(layer) >= numLayers)
     return Answer::No;
-  if (answeredLayer != layer + 1)
-    return Answer::Pager;
-  if (!isWanted)
-    return Answer::No;
-  bool hasEarly = guesses[static_cast<uint32_t>(layer) * kNumPlaces].count != 0;
-  return at == GuessPlace::Late && hasEarly && isEarlyEnough(layer) && ++numAsked % kProbe ? Answer::No : Answer::Yes;
+  if (answers[layer] != Answer::Yes)
+    return answers[layer];
+  return hasGoodGuess(layer, at) && ++numAsked % kProbe ? Answer::No : Answer::Yes;
 }
 
 bool Prediction::answer(int32_t layer, bool pagerWants) {
-  answeredLayer = layer + 1;
-  return isWanted = pagerWants;
+  answers[layer] = pagerWants ? Answer::Yes : Answer::No;
+  return pagerWants;
 }
 
 uint32_t Prediction::keep(int32_t layer, GuessPlace at, const int32_t *ids, int32_t count, const int32_t *&experts) {
@@ -69,10 +71,10 @@ uint32_t Prediction::keep(int32_t layer, GuessPlace at, const int32_t *ids, int3
 }
 
 Prediction::Outcome Prediction::settle(int32_t layer, const int32_t *routed, int32_t count) {
-  answeredLayer = 0;
   Outcome latest = {0, 0};
   if (layer < 0 || static_cast<uint32_t>(layer) >= numLayers)
     return latest;
+  answers[layer] = Answer::Pager;
   int32_t first = layer * static_cast<int32_t>(numExperts);
   for (uint32_t p = 0; p < kNumPlaces; ++p) {
     Guess &guess = guesses[static_cast<uint32_t>(layer) * kNumPlaces + p];
@@ -91,7 +93,8 @@ Prediction::Outcome Prediction::settle(int32_t layer, const int32_t *routed, int
 }
 
 void Prediction::clear() {
-  answeredLayer = 0;
+  for (uint32_t layer = 0; layer < numLayers; ++layer)
+    answers[layer] = Answer::Pager;
   for (uint32_t i = 0; i < numLayers * kNumPlaces; ++i)
     guesses[i].count = 0;
 }

@@ -11,9 +11,9 @@
 
 namespace moert {
 
-/// Where the compiler lets a layer's experts be guessed: while the experts of the layer before are computed, or when
-/// that layer is done.
-enum class GuessPlace : uint32_t { Early, Late };
+/// Where the compiler lets a layer's experts be guessed: while the experts of the layer two before or of the layer
+/// before are computed, or when the latter is done.
+enum class GuessPlace : uint32_t { Far, Early, Late };
 
 /// Zero-filled memory is a valid object without a guess.
 class Prediction {
@@ -22,13 +22,13 @@ public:
   struct Outcome {
     uint32_t predicted, right;
   };
-  enum class Answer : uint32_t { No, Yes, Pager };
+  enum class Answer : uint32_t { Pager, No, Yes };
 
   /// Takes the arrays from the session's region.
   void place(Carver &carver, const moert_model_descriptor &descriptor);
   /// Whether to guess the experts of `layer` now. `Pager`: it is for the pager to say, once for each turn of a layer,
-  /// and `answer` is told. A guess late in the layer costs time in which nothing else runs, so it is left out where the
-  /// early one was nearly as good, but for one in 16.
+  /// and `answer` is told. A guess costs time, the late one such in which nothing else runs, so it is left out where
+  /// one made before was nearly as good, but for one in 16.
   Answer ask(int32_t layer, GuessPlace at);
   bool answer(int32_t layer, bool isWanted);
   /// Keeps a guess until the layer is routed; it ends at an id out of range. Returns its length, and as `experts` the
@@ -47,13 +47,13 @@ private:
     uint32_t count;   /// 0 = no guess
     Outcome soFar;    /// fades
   };
-  bool isEarlyEnough(int32_t layer);
+  /// Whether one that was made before `at` will do.
+  bool hasGoodGuess(int32_t layer, GuessPlace at) const;
   static bool isPoor(const Guess &guess);
 
-  Guess *guesses; /// [num_layers * 2]
+  Guess *guesses;  /// [num_layers * 3]
+  Answer *answers; /// [num_layers] of the pager for the next turn; `Pager` = not asked yet
   uint32_t numLayers, numExperts, topK, numAsked;
-  int32_t answeredLayer; /// one above the layer that the pager answered for in this turn; 0 = none
-  bool isWanted;         /// that answer
 };
 
 } // namespace moert

@@ -6,9 +6,9 @@
 // RUN: %moe-opt %s \
 // RUN:   --pass-pipeline="builtin.module(func.func(moe-insert-prediction))" --verify-diagnostics
 
-// CHECK: error: expects points of on, early, late or off, but got 'soon'
+// CHECK: error: expects points of on, far, early, late or off, but got 'soon'
 module attributes {moe.options = {predict = "later"}} {
-  // expected-error @+1 {{expects points of on, early, late or off, but got 'later'}}
+  // expected-error @+1 {{expects points of on, far, early, late or off, but got 'later'}}
   func.func @decode() {
     return
   }

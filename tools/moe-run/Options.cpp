@@ -405,7 +405,7 @@ void printHelp() {
       "  --prediction auto|off|always\n"
       "                       whether experts of the next layer are guessed and read ahead (auto: where it may pay);\n"
       "                       never changes the text\n"
-      "  --lanes N            threads that read the weights (2)\n"
+      "  --lanes N            threads that read the weights (3)\n"
       "  --buffered-reads     reads through the page cache even where direct reads work\n"
       "  --preload            where every expert fits, reads all of them first instead of on demand and beside\n"
       "  --delay-reads N      for experiments: each expert costs the reading threads N microseconds more\n"

@@ -55,7 +55,7 @@ func.func @f(%context: !rt.context, %logits: memref<1x16xf32>, %ids: memref<1x4x
       spec {experts = 16 : i64, k = 4 : i64, score = "none", renormalize = false, renorm_eps = 0.0 : f32,
       factor = 1.0 : f32}
     }
-    // expected-error @+1 {{expects to be the only one in its rt.experts, and to use none of the body's arguments}}
+    // expected-error @+1 {{expects to be the only one for its layer in its rt.experts, and to use none of the body's arguments}}
     rt.prefetch %context layer(1) ids(%ids : memref<1x4xi32>) {
     rt.compute route ins(%logits : memref<1x16xf32>) outs(%ids, %weights : memref<1x4xi32>, memref<1x4xf32>)
       spec {experts = 16 : i64, k = 4 : i64, score = "none", renormalize = false, renorm_eps = 0.0 : f32,
@@ -71,7 +71,7 @@ func.func @f(%context: !rt.context, %logits: memref<1x16xf32>, %ids: memref<1x4x
 func.func @f(%context: !rt.context, %logits: memref<1x16xf32>, %ids: memref<1x4xi32>, %weights: memref<1x4xf32>) {
   rt.experts %context layer(0) ids(%ids : memref<1x4xi32>) {
   ^bb0(%record : memref<65536xi8>, %pairs : memref<4xi32>):
-    // expected-error @+1 {{expects to be the only one in its rt.experts, and to use none of the body's arguments}}
+    // expected-error @+1 {{expects to be the only one for its layer in its rt.experts, and to use none of the body's arguments}}
     rt.prefetch %context layer(1) ids(%ids : memref<1x4xi32>) {
       rt.compute linear ins(%record, %weights : memref<65536xi8>, memref<1x4xf32>) outs(%logits : memref<1x16xf32>)
         spec {rows = 16 : i64, columns = 4 : i64, encoding = "f32", bias = false, residual = false}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Guesses are counted against what routers choose, made only where they may pay, and change no result; what runs
-/// beside experts begins before the first missing one is there.
+/// Guesses are counted against what routers choose, made only where they may pay, and change no result.
 #include "FakeModel.h"
 
 #include "runtime/api/Model.h"
@@ -9,11 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <chrono>
 #include <cstring>
-#include <thread>
-#include <unistd.h>
 #include <vector>
 
 using namespace fake;
@@ -95,6 +90,25 @@ TEST(Prediction, GuessesLateWhereThatIsBetter) {
   EXPECT_EQ(lateGuesses(2), 32 + 128 / 16);
 }
 
+TEST(Prediction, GuessesOnceWhereTheFarGuessIsGood) {
+  makePack();
+  Guesses g;
+  int counts[3] = {};
+  for (int turn = 0; turn < 160; ++turn) {
+    EXPECT_EQ(g.guesses.ask(2, moert::GuessPlace::Far), moert::Prediction::Answer::Pager);
+    EXPECT_TRUE(g.guesses.answer(2, true));
+    for (moert::GuessPlace at : {moert::GuessPlace::Far, moert::GuessPlace::Early, moert::GuessPlace::Late})
+      if (g.guesses.ask(2, at) == moert::Prediction::Answer::Yes) {
+        keep(g, 2, {0, 1}, at);
+        ++counts[static_cast<int>(at)];
+      }
+    settle(g, 2, {0, 1});
+  }
+  EXPECT_EQ(counts[0], 160);
+  // 32 turns of two experts until it is known, then one question in 16 that is not the first of a turn.
+  EXPECT_EQ(counts[1] + counts[2], 2 * (32 + 128 / 16));
+}
+
 TEST(Prediction, AsksThePagerOnceATurn) {
   makePack();
   Guesses g;
@@ -138,50 +152,6 @@ TEST(Prediction, IsMadeWhereItMayPay) {
     EXPECT_EQ(stats.predicted, 3u * (kLayers - 1) * kTopK);
     EXPECT_LE(stats.predicted_right, stats.predicted);
   }
-}
-
-/// Reads of experts wait until what runs beside them has begun.
-struct HeldReads {
-  std::atomic<bool> isHolding{false};
-  static std::atomic<int> numBegun, numLate;
-  static int64_t read(void *user, int fd, void *destination, uint64_t sizeBytes, uint64_t offset) {
-    auto &self = *static_cast<HeldReads *>(user);
-    for (int i = 0; self.isHolding && sizeBytes >= kRecordBytes / 2 && numBegun == 0; ++i) {
-      if (i == 5000) {
-        ++numLate;
-        break;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    return pread(fd, destination, sizeBytes, static_cast<off_t>(offset));
-  }
-};
-std::atomic<int> HeldReads::numBegun, HeldReads::numLate;
-
-TEST(Prediction, WhatNeedsNoExpertBeginsBeforeTheFirstMissIsThere) {
-  std::string path = makePack();
-  HeldReads reads;
-  moert::Hooks hooks = {HeldReads::read, &reads, 0, true};
-  moert_open_options given = options(path, budgetFor(kTopK));
-  moert_model *model = nullptr;
-  ASSERT_EQ(moert::openModel(moert_model_v1, &given, hooks, &model, nullptr), MOERT_STATUS_OK);
-  moert_session *session = nullptr;
-  ASSERT_EQ(api().session_create(model, &session, nullptr), MOERT_STATUS_OK);
-  HeldReads::numBegun = HeldReads::numLate = 0;
-  setLayerHook([](moert_context *, int32_t) { return HeldReads::numBegun = 0, 0; });
-  setBesideHook([](int32_t) { ++HeldReads::numBegun; });
-  reads.isHolding = true;
-  std::vector<int32_t> ids = somePrompt(1);
-  EXPECT_EQ(api().decode(session, ids[0], nullptr), MOERT_STATUS_OK);
-  EXPECT_EQ(memcmp(api().logits(session), referenceLogits(ids).back().data(), kVocab * 4), 0);
-  setLayerHook(nullptr);
-  setBesideHook(nullptr);
-  EXPECT_EQ(HeldReads::numLate, 0);
-  moert_statistics stats = {};
-  api().statistics(model, &stats, nullptr);
-  EXPECT_EQ(stats.expert_misses, uint64_t{kLayers} * kTopK);
-  api().session_destroy(session);
-  api().close(model);
 }
 
 } // namespace
