@@ -23,14 +23,12 @@ import paging  # noqa: E402
 import rows  # noqa: E402
 
 
-def budget(name):
-    if name != "min" and not (name.isdecimal() and 1 <= int(name) <= 100):
-        raise argparse.ArgumentTypeError(f"expects percents from 1 to 100 or 'min', but got '{name}'")
-    return name
-
-
 def budgets(text):
-    return [budget(name) for name in text.split(",")]
+    names = text.split(",")
+    for name in names:
+        if name != "min" and not (name.isdecimal() and 1 <= int(name) <= 100):
+            raise argparse.ArgumentTypeError(f"expects percents from 1 to 100 or 'min', but got '{name}'")
+    return names
 
 
 def parse(arguments):
@@ -68,11 +66,14 @@ def parse(arguments):
     add("--peer-tokens", type=engines.count, default=8,
         help="decoded tokens of the peers, behind as many that are not counted (8)")
     add("--turns", type=engines.count, default=1, help="of the peers, between ours (1)")
-    add("--our-budget", type=budget, help="of ours beside the peers, where it is another than theirs")
+    add("--our-budgets", type=budgets, help="of ours beside the peers', as many as --budgets (default: the same)")
     add("--stream-peer", help="program and flags; gets MODEL --cache-mb N --threads N --context N")
     add("--stream-fixed-bytes", type=engines.count, default=1300 << 20,
         help="bytes that the streaming peer needs beside its cache (1363148800)")
     options = parser.parse_args(arguments)
+    options.our_budgets = options.our_budgets or options.budgets
+    if len(options.our_budgets) != len(options.budgets):
+        parser.error(f"--our-budgets needs {len(options.budgets)} as --budgets, but got {len(options.our_budgets)}")
     for bar, needed in (("peer-mmap", "peer_python"), ("peer-stream", "stream_peer")):
         for name in (needed, "peer_model"):
             if bar in options.bars and not getattr(options, name):

@@ -269,7 +269,8 @@ def tokens_of_peer(bench, command, budget):
 def compare(bench, bar, least, command, name, budget, details):
     """Our tokens/s / those of a peer below the same limit, in turns that begin and end with ours."""
     options = bench.options
-    our_budget = bench.budget(options.our_budget) if options.our_budget else budget
+    our_name = options.our_budgets[options.budgets.index(name)]
+    our_budget = bench.budget(our_name)
     ours, theirs = [ours_beside_a_peer(bench, our_budget)], []
     for _ in range(options.turns):
         theirs.append(tokens_of_peer(bench, command, budget))
@@ -278,7 +279,7 @@ def compare(bench, bar, least, command, name, budget, details):
     peer_rates = [options.peer_tokens / run["seconds"] for run in theirs]
     needed = [needed_bytes(bench, run) for run in ours]
     bench.add(bar, name, median(rates) / median(peer_rates), "x peer", {
-        "our_budget": options.our_budget or name, **io_details(bench, ours[-1]), "tokens_per_s": median(rates),
+        "our_budget": our_name, **io_details(bench, ours[-1]), "tokens_per_s": median(rates),
         "peer_tokens_per_s": median(peer_rates), "each": rounded(rates), "peer_each": rounded(peer_rates),
         "needed_MB_per_token": median(needed) / 1e6, "reading_alone_x_peer": median(
             [run["bandwidth"] for run in ours]) / median(needed) / median(peer_rates),

@@ -34,6 +34,8 @@ with scratch() as parent:
     PAGING = "measure-paging.py"
     refuse(parent, 2, "invalid choice: 'speed'", PAGING, "speed", "--model", nowhere)
     refuse(parent, 2, "peer-mmap needs --peer-python", PAGING, "peer-mmap", "--model", nowhere)
+    refuse(parent, 2, "--our-budgets needs 2 as --budgets, but got 1", PAGING, "bound", "--model", nowhere, "--budgets",
+           "50,min", "--our-budgets", "50")
     refuse(parent, 2, "peer-stream needs --peer-model", PAGING, "peer-stream", "--model", nowhere, "--stream-peer", "x")
     for value in ("0", "101", "half", ""):
         refuse(parent, 2, f"expects percents from 1 to 100 or 'min', but got '{value}'", PAGING, "bound", "--model",

@@ -52,7 +52,7 @@ with scratch() as folder:
     with open(peer, "w", encoding="utf-8") as file:
         file.write(PEER)
     execute([sys.executable, SCRIPT, "peer-stream", "--tiny", "--no-limit", "--model", prefix, "--budgets", "100",
-             "--our-budget", "min", "--turns", "2", "--prompt", "64", "--tokens", "3", "--loop-reads", "4",
+             "--our-budgets", "min", "--turns", "2", "--prompt", "64", "--tokens", "3", "--loop-reads", "4",
              "--cache-allowed", str(1 << 30), "--stream-peer", f"{sys.executable} {peer}", "--peer-model", peer,
              "--stream-fixed-bytes", "1", "--json", rows_path])
     with open(rows_path, encoding="utf-8") as file:
