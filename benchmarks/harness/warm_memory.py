@@ -62,7 +62,8 @@ def hand_out(pieces, process):
 
 
 def main():
-    begin, wanted = time.perf_counter(), min(int(sys.argv[1]), available_bytes() * 9 // 10)
+    # What is free all the time is taken away again, and is not what the other process gets.
+    begin, wanted = time.perf_counter(), min(int(sys.argv[1]) + AHEAD_BYTES, available_bytes() * 9 // 10)
     pieces = [touched_piece() for _ in range(wanted // PIECE_BYTES)]
     print(json.dumps({"bytes": wanted, "seconds": time.perf_counter() - begin}), flush=True)
     line = sys.stdin.readline()
