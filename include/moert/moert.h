@@ -143,7 +143,7 @@ typedef struct moert_plan_info {
   uint64_t num_experts; /* expert records of the model */
   uint64_t min_slots;
   uint64_t code_bytes;         /* mapped bytes of the .so */
-  uint64_t overhead_bytes;     /* thread stacks, directory, tables, reader buffers, session bookkeeping */
+  uint64_t overhead_bytes;     /* thread stacks, directory, page tables of the system, session bookkeeping */
   uint64_t checkpoint_bytes;   /* of state_bytes, what checkpoints take at most */
   double hit_rate;             /* expected share of expert uses that find the expert in memory, for even routing */
   double tokens_per_second;    /* expected of decoding, from the bandwidths of the target; 0 = unknown */

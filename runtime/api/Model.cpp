@@ -54,7 +54,8 @@ static moert_status createModel(const moert_model_descriptor &d, const Settings 
     ledger.lockRegions();
   Region book;
   char text[kSizeTextBytes];
-  if (!ledger.take(plan.info.code_bytes) || !book.create(ledger, plan.modelBookBytes, Populate::Now)) {
+  if (!ledger.take(plan.info.code_bytes + plan.pageTableBytes) ||
+      !book.create(ledger, plan.modelBookBytes, Populate::Now)) {
     ledger.close();
     return fail(error, MOERT_STATUS_NO_MEMORY, "no memory for the model's tables (%s)%s",
                 sizeText(plan.modelBookBytes, text), kWhenNoMemory);

@@ -283,6 +283,8 @@ moert_status makePlan(const moert_model_descriptor &d, const Settings &settings,
   CheckedSum all = fixed, least = fixed;
   all.addProduct(info.num_experts, info.slot_bytes);
   least.addProduct(info.min_slots, info.slot_bytes);
+  all.add(pageTableBytesOf(all.total));
+  least.add(pageTableBytesOf(least.total));
   if (!valid || !arena.valid || !kv.valid || !state.valid || !checkpoints.valid || !overhead.valid || !all.valid ||
       !least.valid)
     return fail(error, MOERT_STATUS_INVALID_ARGUMENT, "the plan for context %u and %u sessions passes 2^64 bytes",
@@ -290,16 +292,19 @@ moert_status makePlan(const moert_model_descriptor &d, const Settings &settings,
   info.plan_bytes = all.total;
   info.min_bytes = least.total;
   info.budget_bytes = settings.budgetBytes ? settings.budgetBytes : info.plan_bytes;
-  if (info.budget_bytes < info.min_bytes) {
-    info.num_slots = info.min_slots;
-    info.planned_bytes = info.min_bytes;
-    estimateToken(d, settings, info);
-    return refuse(info, settings, error);
+  bool isEnough = info.budget_bytes >= info.min_bytes;
+  uint64_t usable = (isEnough ? info.budget_bytes : info.min_bytes) - fixed.total;
+  info.num_slots = info.slot_bytes ? minOf(info.num_experts, usable / info.slot_bytes) : 0;
+  uint64_t bytes = fixed.total + info.num_slots * info.slot_bytes;
+  while (info.num_slots > info.min_slots && bytes - fixed.total + pageTableBytesOf(bytes) > usable) {
+    --info.num_slots;
+    bytes -= info.slot_bytes;
   }
-  info.num_slots = info.slot_bytes ? minOf(info.num_experts, (info.budget_bytes - fixed.total) / info.slot_bytes) : 0;
-  info.planned_bytes = fixed.total + info.num_slots * info.slot_bytes;
+  plan.pageTableBytes = pageTableBytesOf(bytes);
+  info.overhead_bytes += plan.pageTableBytes;
+  info.planned_bytes = bytes + plan.pageTableBytes;
   estimateToken(d, settings, info);
-  return MOERT_STATUS_OK;
+  return isEnough ? MOERT_STATUS_OK : refuse(info, settings, error);
 }
 
 } // namespace moert

@@ -24,6 +24,13 @@ inline constexpr uint32_t kMaxReaderLanes = MOERT_MAX_READER_LANES;
 /// With two reads at a time storage comes near its best rate (runtime/pager/Transfer.h).
 inline constexpr uint32_t kDefaultReaderLanes = 3;
 inline constexpr uint32_t kMaxSessions = 1024;
+/// What the system's page tables take for so much memory: a page for each 2 MiB, whether that is mapped as one huge
+/// page or as 512 small ones. Control groups count it as the process' memory. In whole steps; below one the margin of
+/// the stacks is larger.
+inline constexpr uint64_t pageTableBytesOf(uint64_t sizeBytes) {
+  constexpr uint64_t kStepBytes = 64ull << 20, kBytesOfStep = kStepBytes / 512;
+  return sizeBytes / kStepBytes * kBytesOfStep;
+}
 /// Begin of the last prompt and of the last reply: undoing or repeating either computes nothing again.
 inline constexpr uint32_t kDefaultCheckpoints = 2;
 inline constexpr uint32_t kMaxCheckpoints = 64;
@@ -56,6 +63,8 @@ struct Plan {
   /// Of one session.
   uint64_t arenaBytes, kvBytes, stateBytes, checkpointBytes, sessionBookBytes;
   uint64_t modelBookBytes;
+  /// Of the whole plan, part of `info.overhead_bytes`.
+  uint64_t pageTableBytes;
 };
 
 /// Checks the descriptor that was linked in: magic, versions, ranges.

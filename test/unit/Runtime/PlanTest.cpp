@@ -77,17 +77,6 @@ TEST(Plan, UsesTheStoredDefaultBudget) {
   EXPECT_EQ(info.num_slots, 5u);
 }
 
-TEST(Plan, HalfOfTheContextIsHalfOfTheKvCache) {
-  makePack({.kvBlockBytes = 1 << 20});
-  moert_open_options given = options("");
-  moert_plan_info whole = {}, half = {};
-  ASSERT_EQ(planOf(given, whole), MOERT_STATUS_OK);
-  given.context = kContext / 2;
-  ASSERT_EQ(planOf(given, half), MOERT_STATUS_OK);
-  EXPECT_EQ(half.kv_bytes * 2, whole.kv_bytes);
-  EXPECT_EQ(whole.plan_bytes - half.plan_bytes, half.kv_bytes + whole.overhead_bytes - half.overhead_bytes);
-}
-
 TEST(Plan, NamesTheRangeOfEachOption) {
   makePack();
   moert_plan_info info = {};
@@ -107,6 +96,17 @@ TEST(Plan, NamesTheRangeOfEachOption) {
   bad.struct_bytes = 0;
   EXPECT_EQ(planOf(bad, info, &message), MOERT_STATUS_INVALID_ARGUMENT);
   EXPECT_NE(message.find("options.struct_bytes is 0"), std::string::npos);
+}
+
+TEST(Plan, HasRoomForPageTables) {
+  makePack({.kvBlockBytes = 16 << 20});
+  moert_plan_info all = {}, tight = {};
+  ASSERT_TRUE(planOf(options(""), all) == MOERT_STATUS_OK && all.plan_bytes >= 64u << 20);
+  for (uint64_t budget = all.min_bytes; budget <= all.plan_bytes; budget += all.slot_bytes / 2) {
+    ASSERT_EQ(planOf(options("", budget), tight), MOERT_STATUS_OK);
+    EXPECT_LE(tight.planned_bytes, budget);
+    EXPECT_EQ(sumOfClasses(tight), tight.planned_bytes);
+  }
 }
 
 TEST(Plan, HalfTheContextIsHalfTheKv) {
