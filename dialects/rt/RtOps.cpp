@@ -5,6 +5,7 @@
 #include "dialects/rt/RtDialect.h"
 
 #include "mlir/IR/OpImplementation.h"
+#include "llvm/ADT/SmallSet.h"
 
 using namespace mlir;
 using namespace mlir::rt;
@@ -176,7 +177,8 @@ LogicalResult ExpertsOp::verify() {
   };
   // (C2)
   int numPhases = 0, numOthers = 0;
-  llvm::SmallDenseSet<uint64_t> guessedLayers;
+  // Whatever a layer is here: rt.prefetch (C2) is checked later.
+  llvm::SmallSet<uint64_t, 4> guessedLayers;
   for (Operation &op : body) {
     // (C3)
     if (auto prefetch = dyn_cast<PrefetchOp>(op)) {

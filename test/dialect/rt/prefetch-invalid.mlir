@@ -25,6 +25,22 @@ func.func @f(%context: !rt.context, %logits: memref<1x16xf32>, %ids: memref<1x4x
 
 // -----
 
+// rt.prefetch (C2): in rt.experts
+func.func @f(%context: !rt.context, %logits: memref<1x16xf32>, %ids: memref<1x4xi32>, %weights: memref<1x4xf32>) {
+  rt.experts %context layer(0) ids(%ids : memref<1x4xi32>) {
+  ^bb0(%record : memref<65536xi8>, %pairs : memref<4xi32>):
+    // expected-error @+1 {{expects a layer from 0, but got -1}}
+    rt.prefetch %context layer(-1) ids(%ids : memref<1x4xi32>) {
+      rt.compute route ins(%logits : memref<1x16xf32>) outs(%ids, %weights : memref<1x4xi32>, memref<1x4xf32>)
+        spec {experts = 16 : i64, k = 4 : i64, score = "none", renormalize = false, renorm_eps = 0.0 : f32,
+        factor = 1.0 : f32}
+    }
+  }
+  return
+}
+
+// -----
+
 // rt.prefetch (C3): nothing
 func.func @f(%context: !rt.context, %ids: memref<1x4xi32>) {
   // expected-error @+1 {{expects at least one step in its body}}
