@@ -67,9 +67,10 @@ public:
   void loadAllLater();
   void stop(Ledger &ledger);
 
-  /// Whether guesses for `layer` may pay; asked once for each turn of the layer before.
+  /// Whether guesses for `layer` may pay; asked once for each of its turns.
   bool wantsPrediction(int32_t layer);
-  /// Replaces the guesses: experts (layer * experts + expert) of one layer, the likeliest first. Never blocks for long.
+  /// Replaces the guesses for one layer: experts (layer * experts + expert), the likeliest first. Does not block for
+  /// long.
   void predict(int32_t layer, const int32_t *experts, uint32_t count);
 
   // All below need the mutex.

@@ -33,17 +33,16 @@ bool ReadAhead::wants(int32_t layer) {
 
 void ReadAhead::propose(int32_t layer, const int32_t *experts, uint32_t count) {
   // In the place of those for the same layer, or else of what is used up, or else of the lowest.
-  dropGuesses(layer);
-  LayerGuesses *place = nullptr;
+  auto rank = [&](const LayerGuesses &of) { return of.layer == layer ? -2 : of.isUsedUp() ? -1 : of.layer; };
+  LayerGuesses *place = guesses;
   for (LayerGuesses &of : guesses)
-    if (!place || (of.isUsedUp() && !place->isUsedUp()) || (!place->isUsedUp() && of.layer < place->layer))
+    if (rank(of) < rank(*place))
       place = &of;
   place->layer = layer;
   place->count = static_cast<uint32_t>(minOf(count, kMostGuesses));
   place->next = 0;
   for (uint32_t i = 0; i < place->count; ++i)
     place->experts[i] = experts[i];
-  ++scores[layer].numTurns;
 }
 
 const ReadAhead::LayerGuesses *ReadAhead::nearest() const {
@@ -66,8 +65,14 @@ void ReadAhead::dropGuesses(int32_t layer) {
 }
 
 void ReadAhead::settle(int32_t layer, uint32_t numNeeded) {
-  dropGuesses(layer);
+  bool wasGuessed = false;
+  for (LayerGuesses &of : guesses)
+    if (of.layer == layer) {
+      wasGuessed |= of.count != 0;
+      of.count = of.next = 0;
+    }
   LayerScore &score = scores[layer];
+  score.numTurns += wasGuessed;
   score.numNeeded += numNeeded;
   if (score.numIssued < kSample && (score.numTurns < kSample || score.numIssued))
     return;

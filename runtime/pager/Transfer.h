@@ -27,7 +27,7 @@ struct Transfer {
   bool isUsed, isHashing;
   bool isFill;         /// for lack of anything better: not a guess
   bool isCancelled;    /// nobody needs it any more, unless somebody waits for it by now
-  moert_status status; /// the first failure; nothing is claimed behind it
+  moert_status status; /// of the latest failure; nothing is claimed behind one
   uint32_t numPieces, nextPiece, numHashed;
   uint32_t numHands;   /// threads that read or hash a piece of it
   uint32_t numReading; /// of those, the ones that read
