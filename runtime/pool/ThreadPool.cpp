@@ -42,7 +42,8 @@ moert_status ThreadPool::start(Ledger &ledger, TaskSlot *slotArray, Worker *work
   // take a core from them.
   constexpr uint32_t kSpinNs = 40000;
   spinNs = threadCount <= allowed.count() ? kSpinNs : 0;
-  crowded = numOthers && threadCount + numOthers > allowed.count();
+  // The others may run wherever this thread may, on `cpus` or not.
+  crowded = numOthers && threadCount + numOthers > allowedCpus().count();
   for (uint32_t i = 1; i < threadCount; ++i) {
     Worker &worker = workers[i];
     worker.pool = this;

@@ -18,15 +18,16 @@ namespace fake {
 inline constexpr size_t kMostSlots = 512;
 
 struct Pool {
-  explicit Pool(uint32_t threads) : workers(threads), manners(threads) {
+  explicit Pool(uint32_t threads, uint32_t numOthers = 0, const moert::CpuSet &cpus = {})
+      : workers(threads), manners(threads) {
     ledger.initialize(1ull << 40);
     void *block = nullptr;
     EXPECT_EQ(posix_memalign(&block, 64, sizeof(moert::TaskSlot) * kMostSlots), 0);
     memset(block, 0, sizeof(moert::TaskSlot) * kMostSlots);
     slots = static_cast<moert::TaskSlot *>(block);
     moert_error error = {};
-    EXPECT_EQ(pool.start(ledger, slots, workers.data(), manners.data(), threads, moert::CpuSet{}, &error),
-              MOERT_STATUS_OK)
+    pool.shareWith(numOthers);
+    EXPECT_EQ(pool.start(ledger, slots, workers.data(), manners.data(), threads, cpus, &error), MOERT_STATUS_OK)
         << error.message;
   }
   ~Pool() {

@@ -31,6 +31,15 @@ TEST(ThreadPool, NoTilesIsNothing) {
   EXPECT_EQ(p.pool.joins(), 0u);
 }
 
+TEST(ThreadPool, IsCrowdedWhereOthersHaveNoProcessorOfTheirOwn) {
+  moert::CpuSet allowed = moert::allowedCpus(), one = {};
+  one.add(moert::currentCpu());
+  EXPECT_FALSE(Pool(allowed.count()).pool.isCrowded()) << "alone";
+  EXPECT_TRUE(Pool(allowed.count(), 1).pool.isCrowded());
+  EXPECT_TRUE(Pool(1, allowed.count()).pool.isCrowded());
+  EXPECT_FALSE(Pool(1, allowed.count() - 1, one).pool.isCrowded()) << "the others may use the rest";
+}
+
 struct Caller {
   moert::ThreadPool *pool;
   std::atomic<int> counts[64];
