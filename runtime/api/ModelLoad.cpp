@@ -126,9 +126,10 @@ moert_status loadDirectory(moert_model &model, moert_error *error) {
 /// The slots that the first token will fill, whichever it is.
 static FreshRange firstSlots(const moert_model &model) {
   const moert_model_descriptor &d = *model.descriptor;
-  uint64_t count = minOf(model.plan.info.num_slots, static_cast<uint64_t>(d.num_layers) * model.settings.expertsUsed);
   if (!d.plan.num_expert_records)
     return {};
+  uint64_t numLayers = d.plan.num_expert_records / d.num_experts; // with experts
+  uint64_t count = minOf(model.plan.info.num_slots, numLayers * model.settings.expertsUsed);
   return {model.pager.slotData(0), count * d.plan.record_bytes};
 }
 
