@@ -58,12 +58,12 @@ for attempt in range(5):
         check(process.poll() is None, "the generation ended by itself")
         filled = waiting_bytes(process.stdout)
         time.sleep(0.2 * (attempt + 1))
-    for _ in range(2):
-        process.send_signal(signal.SIGINT)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        process.send_signal(number)
         time.sleep(0.2)
     if process.wait(timeout=60) != 3:
         break
-check(process.returncode == -signal.SIGINT, f"the second interrupt ended it with {process.returncode}")
+check(process.returncode == -signal.SIGTERM, f"the second signal ended it with {process.returncode}")
 
 process = start()
 os.read(process.stdout.fileno(), 1)

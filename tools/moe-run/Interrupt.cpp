@@ -35,8 +35,10 @@ static void end(int number) {
   raise(number);
 }
 
-static void cancel(int number) {
-  handle(number, end);
+static void cancel(int) {
+  // Whichever of them comes next.
+  for (int number : kSignals)
+    handle(number, end);
   // session_cancel is one atomic store (moert.h: from any thread), so a handler may call it.
   moert_session *session = __atomic_load_n(&watchedSession, __ATOMIC_ACQUIRE);
   if (session)
