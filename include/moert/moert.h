@@ -65,7 +65,7 @@ typedef enum moert_eviction {
   MOERT_EVICTION_FREQUENCY_RECENCY = 3 /* frequency that fades with the age of a use (docs/paging.md) */
 } moert_eviction;
 
-/// Whether the experts of the next layer are predicted and read ahead.
+/// Whether the experts of the next two layers are predicted and read ahead.
 typedef enum moert_prediction {
   MOERT_PREDICTION_AUTO = 0, /* where it was seen to pay */
   MOERT_PREDICTION_OFF = 1,

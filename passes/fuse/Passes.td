@@ -80,8 +80,9 @@ def InsertPrediction : FusePass<"moe-insert-prediction"> {
     *Before*: L2, fused; `moe.router_topk` of a norm of a residual sum. *After*: for functions of one token and each layer
     with experts, `moe.predict_experts` on an earlier value of that sum: `far`, before the experts of the layer two
     before were added; `early`, before those of the layer before were; `late`, with all of the layer before, when only the
-    layer's own attention is missing; or `on`, at all three places. Results are the same. An empty option is taken from `moe.options`, where nothing means `on`. *Assumes*:
-    verified L2. *Refuses*: unknown points. A layer whose norm is not found is left alone. *Source*: docs/prediction.md.
+    layer's own attention is missing; or `on`, at all three places. Results are the same. An empty option is taken from
+    `moe.options`, where nothing means `on`. *Assumes*: verified L2. *Refuses*: unknown points. A layer
+    whose norm is not found is left alone. *Source*: docs/prediction.md.
 
     Example: `moe-opt --pass-pipeline="builtin.module(func.func(moe-insert-prediction{points=late}))" model.mlir`
   }];

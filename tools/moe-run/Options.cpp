@@ -403,7 +403,7 @@ void printHelp() {
       "                       once N tokens were generated, goes back M of them and on from there\n"
       "                       (shows that this changes nothing)\n"
       "  --prediction auto|off|always\n"
-      "                       whether experts of the next layer are guessed and read ahead (auto: where it may pay);\n"
+      "                       whether experts of the next two layers are guessed, read ahead (auto: where it pays);\n"
       "                       never changes the text\n"
       "  --lanes N            threads that read the weights (3)\n"
       "  --buffered-reads     reads through the page cache even where direct reads work\n"
