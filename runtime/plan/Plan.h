@@ -21,7 +21,8 @@ inline constexpr uint32_t kMaxThreads = MOERT_MAX_THREADS;
 /// thread count up to it, on the device as in the compile report.
 inline constexpr uint32_t kPlannedThreads = 4;
 inline constexpr uint32_t kMaxReaderLanes = MOERT_MAX_READER_LANES;
-/// With two reads at a time storage comes near its best rate (runtime/pager/Transfer.h).
+/// With two reads at a time storage comes near its best rate (runtime/pager/Transfer.h), while a third lane verifies
+/// (docs/decisions/0013-three-reader-lanes.md).
 inline constexpr uint32_t kDefaultReaderLanes = 3;
 inline constexpr uint32_t kMaxSessions = 1024;
 /// What the system's page tables take for so much memory: a page for each 2 MiB, whether that is mapped as one huge
