@@ -101,7 +101,7 @@ def io_details(bench, result):
 
 
 def measure_bound(bench):
-    """Least time of the tokens that the causal bound allows / their time, without prediction."""
+    """Least time of the tokens that the causal bound allows / their time, without prediction and with it."""
     compute = bench.compute_times()
     for name, budget in bench.budgets():
         with bench.opened(budget, prediction=PREDICTION["off"]) as (worker, _):
@@ -117,6 +117,10 @@ def measure_bound(bench):
             "memory_GB_per_s": result["memory_bandwidth"] / 1e9,
             "figure_at_memory_speed": at_memory_speed / result["seconds"],
             **{f"lost_{key}_ms": 1e3 * sum(loss[key] for loss in lost) / len(lost) for key in lost[0]}}, least=0.90)
+        with bench.opened(budget, prediction=PREDICTION["automatic"]) as (worker, _):
+            predicted = bench.decode(worker)
+        bench.add("bound-predicted", name, least / predicted["seconds"], "of the causal bound", {
+            **io_details(bench, predicted), "bound_tokens_per_s": len(lost) / least, **prefetch_details(predicted)})
 
 
 def measure_prediction(bench):

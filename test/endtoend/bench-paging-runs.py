@@ -30,7 +30,8 @@ with scratch() as folder:
     with open(rows_path, encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     found = [(row["bar"], row["budget"]) for row in rows]
-    check(found == [("resident", "all"), ("bound", "100"), ("bound", "min"), ("prediction", "100"),
+    check(found == [("resident", "all"), *[(bar, budget) for budget in ("100", "min")
+                                          for bar in ("bound", "bound-predicted")], ("prediction", "100"),
                     ("prediction", "min"), *[(bar, budget) for budget in ("100", "min")
                                              for bar in ("memory", "memory-cache") * 2],
                     ("prefill", "100"), ("prefill", "min"), *[(bar + kind, budget) for budget in ("100", "min")
