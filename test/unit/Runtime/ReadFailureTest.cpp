@@ -101,6 +101,7 @@ TEST(ReadFailure, EachOfTwoLoadsIsToldItsOwn) {
     int32_t slots[2];
     for (int32_t expert : {0, 1})
       pager.enqueue(slots[expert] = pager.table.startLoad(expert, 1));
+    pager.wakeLanes();
     while (pager.table.numLoading())
       pager.loaded.wait(pager.mutex);
     moert_error error = {};
