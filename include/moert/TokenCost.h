@@ -19,10 +19,10 @@ extern "C" {
 #define MOERT_KV_PERCENT 50      /* attention: 1.9 to 2.1 times the time of reading the cache */
 #define MOERT_STATE_PERCENT 60   /* a recurrent step, read and write: 0.53 to 0.95 */
 
-/// What one of the two reader lanes verifies in a second, from the time by which a layer's reads exceed those of a loop
-/// that only reads: measured on x86-64 (docs/estimates.md), taken to hold elsewhere.
+/// What one of the reader lanes, of which there are as many as by default, verifies in a second, from the time by which
+/// a layer's reads exceed those of a loop that only reads: measured on x86-64 (docs/estimates.md), taken to hold
+/// elsewhere.
 #define MOERT_VERIFIED_BYTES_PER_SECOND 7300000000
-#define MOERT_USUAL_LANES 2
 
 typedef struct moert_token_traffic {
   uint64_t resident_bytes; /* of resident weights, each read once */

@@ -47,6 +47,8 @@ typedef struct moert_session moert_session;
 /// Largest values of `threads` and `reader_lanes`.
 #define MOERT_MAX_THREADS 64u
 #define MOERT_MAX_READER_LANES 16u
+/// `reader_lanes` where nothing is asked for.
+#define MOERT_DEFAULT_READER_LANES 3u
 
 /// What happens when a token does not fit the context any more.
 typedef enum moert_on_full {
@@ -99,7 +101,7 @@ typedef struct moert_open_options {
   const char *pack_path; /* the pack, or NULL to use pack_fd */
   int32_t pack_fd;       /* used when pack_path is NULL; not closed, but its readahead is switched off; a pack of
                             several parts needs a path */
-  uint32_t reader_lanes; /* reader threads; 0 = 3 */
+  uint32_t reader_lanes; /* reader threads; 0 = MOERT_DEFAULT_READER_LANES */
   uint64_t pack_offset;  /* where the pack starts inside the file */
   uint64_t pack_bytes;   /* 0 = to the end of the file */
   uint64_t budget_bytes; /* 0 = the default stored at compile time */

@@ -226,8 +226,8 @@ void Estimator::addAssumptions() {
   if (hasExperts) {
     add("an expert that misses is read from flash whole, written to memory and read again; a layer computes those that "
         "hit meanwhile and the last one that arrives afterwards");
-    add("each of two reader lanes verifies " + llvm::Twine(MOERT_VERIFIED_BYTES_PER_SECOND / 1'000'000) +
-        " MB a second, as measured on x86-64");
+    add("each of " + llvm::Twine(MOERT_DEFAULT_READER_LANES) + " reader lanes verifies " +
+        llvm::Twine(MOERT_VERIFIED_BYTES_PER_SECOND / 1'000'000) + " MB a second, as measured on x86-64");
     if (options.predicted)
       add(llvm::formatv("{0:F2} of the misses are predicted: their reads begin during the dense part of the layer",
                         *options.predicted)

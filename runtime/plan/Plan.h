@@ -23,7 +23,7 @@ inline constexpr uint32_t kPlannedThreads = 4;
 inline constexpr uint32_t kMaxReaderLanes = MOERT_MAX_READER_LANES;
 /// With two reads at a time storage comes near its best rate (runtime/pager/Transfer.h), while a third lane verifies
 /// (docs/decisions/0013-three-reader-lanes.md).
-inline constexpr uint32_t kDefaultReaderLanes = 3;
+inline constexpr uint32_t kDefaultReaderLanes = MOERT_DEFAULT_READER_LANES;
 inline constexpr uint32_t kMaxSessions = 1024;
 /// What the system's page tables take for so much memory: a page for each 2 MiB, whether that is mapped as one huge
 /// page or as 512 small ones. Control groups count it as the process' memory. In whole steps; below one the margin of

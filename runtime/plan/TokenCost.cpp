@@ -104,7 +104,7 @@ extern "C" void moert_cost_token(const moert_token_traffic *traffic, moert_token
   times.expert = expertBytes / (percent * MOERT_WEIGHTS_PERCENT);
   double read = readsFlash ? recordBytes / static_cast<double>(t.flash_bytes_per_second) : 0;
   times.verified = readsFlash ? recordBytes / MOERT_VERIFIED_BYTES_PER_SECOND : 0;
-  times.record = read + times.verified / MOERT_USUAL_LANES;
+  times.record = read + times.verified / MOERT_DEFAULT_READER_LANES;
   times.predictedRate = t.predicted_rate;
   double seconds = dense + t.num_layers * times.meanOfExperts(t.experts_used, missRate);
   if (!(seconds > 0))

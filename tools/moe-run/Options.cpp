@@ -17,7 +17,8 @@ namespace moerun {
 
 namespace {
 
-static_assert(MOERT_MAX_THREADS == 64 && MOERT_MAX_READER_LANES == 16, "the texts below name them");
+static_assert(MOERT_MAX_THREADS == 64 && MOERT_MAX_READER_LANES == 16 && MOERT_DEFAULT_READER_LANES == 3,
+              "the texts below name them");
 
 enum class Kind { Switch, Text, Choice, Count, AutoCount, CountList, Real, Size };
 

@@ -22,8 +22,8 @@ moert_token_traffic sample() {
   return traffic;
 }
 
-/// Seconds to verify a record of the sample, and to read it and verify it by one of two lanes.
-constexpr double kVerified = 100'000.0 / MOERT_VERIFIED_BYTES_PER_SECOND, kRecord = 0.002 + kVerified / 2;
+/// Seconds to verify a record of the sample, and to read it and verify it by one of three lanes.
+constexpr double kVerified = 100'000.0 / MOERT_VERIFIED_BYTES_PER_SECOND, kRecord = 0.002 + kVerified / 3;
 
 moert_token_cost costOf(const moert_token_traffic &traffic) {
   moert_token_cost cost;
