@@ -31,7 +31,7 @@ int wholeRun(const std::string &path, int failing, int times, bool &failed) {
   reads.failing = failing;
   reads.left = failing ? times : 0;
   moert::Hooks hooks = {Reads::read, &reads, 0, true};
-  moert_open_options given = options(path, budgetFor(5, 1), 1);
+  moert_open_options given = options(path, budgetFor(5, 1, 1), 1);
   given.reader_lanes = 1;
   moert_model *model = nullptr;
   moert_session *session = nullptr;
@@ -91,7 +91,7 @@ TEST(ReadFailure, EachOfTwoLoadsIsToldItsOwn) {
   std::string path = makePack({}, &layout);
   flipBit(path, layout.experts + kRecordBytes + 100);
   Refused refused;
-  moert_open_options given = options(path, budgetFor(5, 1), 1);
+  moert_open_options given = options(path, budgetFor(5, 1, 1), 1);
   given.reader_lanes = 1;
   moert_model *model = openWith(given, {Refused::read, &refused, 0, true});
   moert::Pager &pager = model->pager;
