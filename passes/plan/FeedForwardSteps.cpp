@@ -38,7 +38,10 @@ LogicalResult StepPlanner::planPrediction(PredictExpertsOp op) {
     WeightOp gate = experts ? weightOf(experts.getGate()) : WeightOp();
     if (gate && int64_t(gate.getLayer()) < int64_t(op.getLayer()) && experts.getResidual() == op.getX() &&
         op->isBeforeInBlock(experts)) {
-      waiting[experts].push_back(op);
+      // A second guess of the same sum for the same layer would say the same.
+      SmallVector<PredictExpertsOp> &guesses = waiting[experts];
+      if (llvm::none_of(guesses, [&](PredictExpertsOp other) { return other.getLayer() == op.getLayer(); }))
+        guesses.push_back(op);
       return success();
     }
   }

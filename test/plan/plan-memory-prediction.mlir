@@ -50,6 +50,8 @@ module attributes {moe.target = {family = "x86"}, moe.chunk = 4 : i64,
     %n2 = moe.param @n2 : tensor<64xf32>
     %r2 = moe.param @r2 : tensor<8x64xf32>
     moe.predict_experts %x norm(%n2) router(%r2) {layer = 2, k = 2, eps = 1.0e-6 : f32} : !x, tensor<64xf32>, tensor<8x64xf32>
+    // Once for a layer: the same guess again says nothing new.
+    moe.predict_experts %x norm(%n2) router(%r2) {layer = 2, k = 2, eps = 1.0e-6 : f32} : !x, tensor<64xf32>, tensor<8x64xf32>
     // CHECK-NEXT: rt.experts %{{.*}} layer(0) ids(%[[IDS]] :
     // CHECK-NEXT: ^bb0(
     // CHECK-NEXT: rt.prefetch %{{.*}} layer(1)
