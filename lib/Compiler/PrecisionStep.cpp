@@ -58,6 +58,9 @@ llvm::Error readPlanFile(CompileOptions &options) {
   if (!plan->quant.empty())
     if (llvm::Error error = checkPreset(plan->quant))
       return fault(options.planFile + ": quant " + llvm::toString(std::move(error)));
+  if (!plan->group.empty())
+    if (llvm::Error error = checkGroup(plan->group))
+      return fault(options.planFile + ": group " + llvm::toString(std::move(error)));
   if (options.quant.empty() && !options.packBytes)
     options.quant = plan->quant;
   if (options.group.empty())

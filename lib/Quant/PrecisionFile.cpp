@@ -108,8 +108,6 @@ llvm::Expected<PrecisionPlan> parsePrecisionPlan(llvm::StringRef text, llvm::Str
       return std::move(error);
   if (format != kFormat)
     return root.at("format")->wrong("'" + kFormat + "'");
-  if (!plan.group.empty() && !llvm::is_contained({"auto", "32", "64", "128"}, llvm::StringRef(plan.group)))
-    return root.at("group")->wrong("auto, 32, 64 or 128");
   if (llvm::Error error = readRules(root, "tensors", "tensor line", plan.rules))
     return std::move(error);
   if (llvm::Error error = readRules(root, "rules", "rule", plan.rules))

@@ -40,13 +40,21 @@ llvm::Error checkPreset(llvm::StringRef preset) {
                (reason ? "; " + *reason : ""));
 }
 
+llvm::Error checkGroup(llvm::StringRef group) {
+  if (llvm::is_contained({"auto", "32", "64", "128"}, group))
+    return llvm::Error::success();
+  return fault("expects a group of auto, 32, 64 or 128, but got '" + group + "'");
+}
+
 llvm::Expected<std::vector<Encoding>> presetEncodings(llvm::ArrayRef<WeightFacts> weights, llvm::StringRef preset,
                                                       llvm::StringRef group) {
   if (llvm::Error error = checkPreset(preset))
     return std::move(error);
   int64_t size = 32; // auto: the smallest group has the smallest error
-  if (group != "auto" && (group.getAsInteger(10, size) || (size != 32 && size != 64 && size != 128)))
-    return fault("expects a group of auto, 32, 64 or 128, but got '" + group + "'");
+  if (llvm::Error error = checkGroup(group))
+    return std::move(error);
+  if (group != "auto")
+    llvm::to_integer(group, size, 10);
   if (preset == kSource && group != "auto")
     return fault("expects the group auto with the preset source, which keeps the checkpoint's own groups, but got '" +
                  group + "'");

@@ -18,8 +18,9 @@ llvm::ArrayRef<llvm::StringLiteral> presetNames();
 /// group than auto with `source`.
 llvm::Expected<std::vector<Encoding>> presetEncodings(llvm::ArrayRef<WeightFacts> weights, llvm::StringRef preset,
                                                       llvm::StringRef group);
-/// The error of `presetEncodings` for a preset that is not known, or success.
+/// The errors of `presetEncodings` for a preset or a group that is not known, or success.
 llvm::Error checkPreset(llvm::StringRef preset);
+llvm::Error checkGroup(llvm::StringRef group);
 
 } // namespace moec
 

@@ -12,7 +12,7 @@ CASES = (
     ('{"format": "moec precision plan 1", "tensors": [], "rules": []}', "plan.json: the document says nothing"),
     ('{"rules": 3}', "rules is 3, expects an array"),
     ('{"quant": "int2"}', "expects a precision preset", "4 bits are the floor"),
-    ('{"group": "48"}', "plan.json: group is", "expects auto, 32, 64 or 128"),
+    ('{"group": "48"}', "plan.json: group expects a group of auto, 32, 64 or 128", "'48'"),
     ('{"rulse": []}', "unknown key 'rulse'"),
     ('{"format": "other"}', "format", "moec precision plan 1"),
     (RULE % '{"roles": "expert_dwn", "encoding": "i8/32"}', "rule 2", "'expert_dwn'", "expert_down"),
