@@ -45,17 +45,19 @@ void ReadAhead::propose(int32_t layer, const int32_t *experts, uint32_t count) {
     place->experts[i] = experts[i];
 }
 
-const ReadAhead::LayerGuesses *ReadAhead::nearest() const {
-  const LayerGuesses *best = nullptr;
+bool ReadAhead::hasGuesses() const {
   for (const LayerGuesses &of : guesses)
-    if (!of.isUsedUp() && (!best || of.layer < best->layer))
-      best = &of;
-  return best;
+    if (!of.isUsedUp())
+      return true;
+  return false;
 }
 
 ReadAhead::Guess ReadAhead::takeGuess() {
-  auto *of = const_cast<LayerGuesses *>(nearest());
-  return {of->layer, of->experts[of->next++]};
+  LayerGuesses *nearest = nullptr;
+  for (LayerGuesses &of : guesses)
+    if (!of.isUsedUp() && (!nearest || of.layer < nearest->layer))
+      nearest = &of;
+  return {nearest->layer, nearest->experts[nearest->next++]};
 }
 
 void ReadAhead::dropGuesses(int32_t layer) {

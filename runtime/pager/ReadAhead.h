@@ -27,8 +27,8 @@ public:
   bool wants(int32_t layer);
   /// Replaces the guesses for one layer: experts (layer * experts + expert), the likeliest first.
   void propose(int32_t layer, const int32_t *experts, uint32_t count);
-  bool hasGuesses() const { return nearest() != nullptr; }
-  /// One for the lowest layer that has any.
+  bool hasGuesses() const;
+  /// One for the lowest layer that has any; there must be one.
   struct Guess {
     int32_t layer, expert;
   };
@@ -45,7 +45,6 @@ private:
     int32_t experts[kMostGuesses];
     bool isUsedUp() const { return next == count; }
   };
-  const LayerGuesses *nearest() const;
 
   LayerScore *scores;
   moert_prediction mode;
